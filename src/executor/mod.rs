@@ -1,0 +1,202 @@
+//! Runs calls: chain, lookup, tool; batches, cancellation and the table of what is in flight
+//! (rules 3.1 and 3.2).
+
+mod endpoint;
+mod inflight;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::clock::Stamp;
+use crate::middleware::{Chain, Request, panic_result};
+use crate::registry::Registry;
+use crate::tool::{Call, CallId, Progress, ToolResult};
+
+pub use inflight::{InFlight, InFlightTable};
+
+/// A call that has begun.
+#[derive(Clone, Debug, Serialize)]
+pub struct Started {
+    /// Identity.
+    pub id: CallId,
+    /// The tool's name as called.
+    pub tool: Arc<str>,
+    /// The arguments as they came.
+    pub arguments: Value,
+    /// The session, if any.
+    pub session: Option<Arc<str>>,
+    /// When it began.
+    pub at: Stamp,
+}
+
+/// A call that has ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it began.
+    pub started: Arc<Started>,
+    /// What it came to.
+    pub result: ToolResult,
+    /// How long it took, queues included.
+    pub duration: Duration,
+    /// Whether it got as far as its tool (rule 6.4).
+    pub reached_tool: bool,
+}
+
+/// Hears of every call. Called on the call's own task: must not block.
+pub trait CallObserver: Send + Sync + 'static {
+    /// A call begins.
+    fn started(&self, call: &Arc<Started>);
+    /// A call has ended.
+    fn finished(&self, outcome: &Outcome);
+}
+
+/// The executor of one assembly. Cheap to clone.
+#[derive(Clone)]
+pub struct Executor {
+    registry: Arc<Registry>,
+    chain: Chain,
+    in_flight: InFlightTable,
+    observer: Arc<dyn CallObserver>,
+}
+
+impl Executor {
+    /// An executor over a registry and a chain.
+    pub fn new(registry: Arc<Registry>, chain: Chain, observer: Arc<dyn CallObserver>) -> Self {
+        Self {
+            registry,
+            chain,
+            in_flight: InFlightTable::default(),
+            observer,
+        }
+    }
+
+    /// The registry that calls are looked up in.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// The chain that calls pass.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// What is running now.
+    pub fn in_flight(&self) -> &InFlightTable {
+        &self.in_flight
+    }
+
+    /// Runs one call to its end. Never fails in another way than by its result (rule 1.3).
+    /// Dropping the future cancels the call.
+    pub async fn call(&self, call: Call) -> Outcome {
+        self.launch(call).await
+    }
+
+    /// Starts all calls together and returns their outcomes in the order of the calls (rule 3.2).
+    pub async fn batch(&self, calls: Vec<Call>) -> Vec<Outcome> {
+        let running: Vec<_> = calls.into_iter().map(|call| self.launch(call)).collect();
+        futures::future::join_all(running).await
+    }
+
+    /// Cancels a running call; `false` when no call of that id runs.
+    pub fn cancel(&self, id: &CallId) -> bool {
+        self.in_flight.cancel(id)
+    }
+
+    /// Starts a call on a task of its own, so that a panic that no layer caught still becomes a
+    /// result (rule 9.2). The call has begun when this returns.
+    fn launch(&self, mut call: Call) -> impl Future<Output = Outcome> + Send + use<> {
+        let started = Arc::new(Started {
+            id: call.id.clone(),
+            tool: Arc::clone(&call.tool),
+            arguments: call.arguments.clone(),
+            session: call.session.clone(),
+            at: Stamp::now(),
+        });
+        // A token of our own: cancelling by id must not cancel the caller's other work.
+        call.cancel = call.cancel.child_token();
+        let cancel_on_drop = call.cancel.clone().drop_guard();
+        let request = Request::new(call, self.registry.catalog());
+        let progress: watch::Receiver<Option<Progress>> = request.progress.subscribe();
+        let ticket =
+            self.in_flight
+                .enter(Arc::clone(&started), request.call.cancel.clone(), progress);
+        self.observer.started(&started);
+        let probe = request.clone();
+        let this = self.clone();
+        let task = AbortOnDropHandle::new(tokio::spawn(async move {
+            let endpoint = endpoint::Lookup;
+            this.chain.run(request, &endpoint).await
+        }));
+        let observer = Arc::clone(&self.observer);
+        async move {
+            let ended = Ending {
+                ticket,
+                observer,
+                started,
+                probe,
+                done: false,
+            };
+            let result = match task.await {
+                Ok(result) => result,
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => panic_result(&ended.started.tool, &*panic),
+                    Err(_) => cancelled(&ended.started.tool),
+                },
+            };
+            cancel_on_drop.disarm();
+            ended.finish(result)
+        }
+    }
+}
+
+fn cancelled(tool: &str) -> ToolResult {
+    ToolResult::error(
+        crate::tool::ErrorKind::Cancelled,
+        format!("the call of `{tool}` was cancelled"),
+    )
+}
+
+/// Makes sure that a call that began is also reported as ended, even when whoever waited for it
+/// went away.
+struct Ending {
+    ticket: inflight::Ticket,
+    observer: Arc<dyn CallObserver>,
+    started: Arc<Started>,
+    probe: Request,
+    done: bool,
+}
+
+impl Ending {
+    fn finish(mut self, result: ToolResult) -> Outcome {
+        self.done = true;
+        self.report(result)
+    }
+
+    fn report(&self, result: ToolResult) -> Outcome {
+        let outcome = Outcome {
+            duration: self.started.at.at.elapsed(),
+            started: Arc::clone(&self.started),
+            result,
+            reached_tool: self.probe.reached(),
+        };
+        self.ticket.leave();
+        self.observer.finished(&outcome);
+        outcome
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if !self.done {
+            self.report(cancelled(&self.started.tool));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

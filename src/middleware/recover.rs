@@ -1,0 +1,60 @@
+//! `recover`: a panic becomes an error result (rule 9.2).
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{Counter, Middleware, Next, Request};
+use crate::tool::{ErrorKind, ToolResult};
+
+/// The outermost layer: keeps the others whole when something inside panics.
+#[derive(Debug, Default)]
+pub struct Recover {
+    recovered: AtomicU64,
+}
+
+impl Middleware for Recover {
+    fn name(&self) -> &'static str {
+        "recover"
+    }
+
+    fn settings(&self) -> Value {
+        json!({"enabled": true})
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        vec![Counter {
+            name: "recovered",
+            value: self.recovered.load(Ordering::Relaxed),
+        }]
+    }
+
+    fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
+        let tool = request.call.tool.clone();
+        let work = AssertUnwindSafe(next.run(request)).catch_unwind();
+        Box::pin(async move {
+            match work.await {
+                Ok(result) => result,
+                Err(panic) => {
+                    self.recovered.fetch_add(1, Ordering::Relaxed);
+                    panic_result(&tool, &*panic)
+                }
+            }
+        })
+    }
+}
+
+/// The result of a call that panicked; also what the executor's own task boundary gives.
+pub(crate) fn panic_result(tool: &str, panic: &(dyn Any + Send)) -> ToolResult {
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is no text".to_owned());
+    tracing::error!(tool, message, "a call panicked");
+    ToolResult::error(ErrorKind::Panic, format!("`{tool}` panicked: {message}"))
+}

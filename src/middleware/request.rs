@@ -1,0 +1,75 @@
+//! A call on its way through the chain.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::watch;
+
+use crate::registry::{Catalog, Entry};
+use crate::tool::{Call, ErrorKind, Progress, ToolResult};
+
+/// The call, the catalog it is looked up in, and what is learnt about it on the way.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The call. Layers may change it before they pass it on.
+    pub call: Call,
+    /// One version of the catalog for the whole way, so that no two layers see different tools.
+    pub catalog: Arc<Catalog>,
+    /// Where the tool reports its progress.
+    pub progress: watch::Sender<Option<Progress>>,
+    reached: Arc<AtomicBool>,
+}
+
+impl Request {
+    /// A call about to enter the chain.
+    pub fn new(call: Call, catalog: Arc<Catalog>) -> Self {
+        Self {
+            call,
+            catalog,
+            progress: watch::Sender::new(None),
+            reached: Arc::default(),
+        }
+    }
+
+    /// The tool that the call names, if it exists.
+    pub fn entry(&self) -> Option<&Arc<Entry>> {
+        self.catalog.get(&self.call.tool)
+    }
+
+    /// Notes that the call got as far as its tool (rule 6.4).
+    pub fn mark_reached(&self) {
+        self.reached.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the call, or any clone of it, got as far as its tool.
+    pub fn reached(&self) -> bool {
+        self.reached.load(Ordering::Relaxed)
+    }
+
+    /// Waits for `work` until the call is cancelled or its deadline passes; every wait inside the
+    /// chain goes through here, so that the outer layers see how it ended.
+    ///
+    /// # Errors
+    /// A `cancelled` or `timeout` result when the wait was given up; `work` is dropped then.
+    pub async fn bounded<T>(&self, work: impl Future<Output = T>) -> Result<T, ToolResult> {
+        let deadline = self.call.deadline;
+        let expired = async {
+            match deadline {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.call.cancel.cancelled() => Err(ToolResult::error(
+                ErrorKind::Cancelled,
+                format!("the call of `{}` was cancelled", self.call.tool),
+            )),
+            output = work => Ok(output),
+            () = expired => Err(ToolResult::error(
+                ErrorKind::Timeout,
+                format!("`{}` did not answer before the deadline of the call", self.call.tool),
+            )),
+        }
+    }
+}

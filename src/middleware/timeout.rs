@@ -1,0 +1,177 @@
+//! `timeout`: bounds calls that have no deadline yet (rule 9.6).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Counter, Middleware, Next, Request};
+use crate::registry::GlobMap;
+use crate::tool::{ErrorKind, ToolResult};
+
+/// The settings of the layer; a duration of zero lifts the bound.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeoutRule {
+    /// For tools that no glob names.
+    pub default: Option<Duration>,
+    /// By name or glob.
+    pub tools: GlobMap<Duration>,
+}
+
+/// The layer.
+#[derive(Debug)]
+pub struct Timeout {
+    rule: TimeoutRule,
+    expired: AtomicU64,
+}
+
+impl Timeout {
+    /// A layer with these bounds.
+    pub fn new(rule: TimeoutRule) -> Self {
+        Self {
+            rule,
+            expired: AtomicU64::new(0),
+        }
+    }
+
+    /// The bound for one call, if it gets one.
+    fn bound(&self, request: &Request) -> Option<Duration> {
+        if request.call.deadline.is_some() {
+            return None;
+        }
+        let bounds_itself = || {
+            request
+                .entry()
+                .is_some_and(|entry| entry.tool.bounds_own_time())
+        };
+        self.rule
+            .tools
+            .get(&request.call.tool)
+            .copied()
+            .or_else(|| self.rule.default.filter(|_| !bounds_itself()))
+            .filter(|bound| !bound.is_zero())
+    }
+}
+
+impl Middleware for Timeout {
+    fn name(&self) -> &'static str {
+        "timeout"
+    }
+
+    fn settings(&self) -> Value {
+        let tools: serde_json::Map<String, Value> = self
+            .rule
+            .tools
+            .iter()
+            .map(|(pattern, bound)| (pattern.to_owned(), json!(format!("{bound:?}"))))
+            .collect();
+        json!({
+            "default": self.rule.default.map(|bound| format!("{bound:?}")),
+            "tools": tools,
+        })
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        vec![Counter {
+            name: "expired",
+            value: self.expired.load(Ordering::Relaxed),
+        }]
+    }
+
+    fn handle<'a>(&'a self, mut request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
+        let Some(bound) = self.bound(&request) else {
+            return next.run(request);
+        };
+        // A bound too long to be an instant is no bound.
+        let Some(deadline) = Instant::now().checked_add(bound) else {
+            return next.run(request);
+        };
+        request.call.deadline = Some(deadline);
+        let outer = request.call.cancel.clone();
+        let cancel = outer.child_token();
+        request.call.cancel = cancel.clone();
+        let tool = request.call.tool.clone();
+        Box::pin(async move {
+            let outcome = tokio::time::timeout_at(deadline, next.run(request)).await;
+            match outcome {
+                Ok(result) if result.error_kind != Some(ErrorKind::Timeout) => result,
+                Ok(_) | Err(_) => {
+                    cancel.cancel();
+                    self.expired.fetch_add(1, Ordering::Relaxed);
+                    ToolResult::error(
+                        ErrorKind::Timeout,
+                        format!("`{tool}` did not answer within {bound:?}"),
+                    )
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::middleware::{Chain, Endpoint};
+    use crate::registry::Catalog;
+    use crate::tool::Call;
+
+    struct Slow(Duration);
+
+    impl Endpoint for Slow {
+        fn finish(&self, request: Request) -> BoxFuture<'_, ToolResult> {
+            Box::pin(async move {
+                match request.bounded(tokio::time::sleep(self.0)).await {
+                    Ok(()) => ToolResult::text("done"),
+                    Err(result) => result,
+                }
+            })
+        }
+    }
+
+    fn chain(default: u64, tools: &[(&str, u64)]) -> Chain {
+        let tools = tools
+            .iter()
+            .map(|(glob, secs)| ((*glob).to_owned(), Duration::from_secs(*secs)));
+        Chain::new(vec![Arc::new(Timeout::new(TimeoutRule {
+            default: Some(Duration::from_secs(default)),
+            tools: GlobMap::new(tools),
+        }))])
+    }
+
+    async fn run(chain: &Chain, call: Call, work: u64) -> (ToolResult, Duration) {
+        let begin = Instant::now();
+        let request = Request::new(call, Arc::new(Catalog::default()));
+        let result = chain.run(request, &Slow(Duration::from_secs(work))).await;
+        (result, begin.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_without_deadline_is_cut_at_the_default() {
+        let (result, took) = run(&chain(2, &[]), Call::new("t", Value::Null), 60).await;
+        assert_eq!(result.error_kind, Some(ErrorKind::Timeout));
+        assert_eq!(result.all_text(), "`t` did not answer within 2s");
+        assert_eq!(took, Duration::from_secs(2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_with_a_deadline_passes_through_untouched() {
+        let mut call = Call::new("t", Value::Null);
+        call.deadline = Some(Instant::now() + Duration::from_secs(30));
+        let (result, took) = run(&chain(2, &[]), call, 20).await;
+        assert!(!result.is_error());
+        assert_eq!(took, Duration::from_secs(20));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_glob_beats_the_default_and_zero_lifts_it() {
+        let chain = chain(2, &[("slow_*", 10), ("slow_ever", 0)]);
+        let (_, took) = run(&chain, Call::new("slow_x", Value::Null), 60).await;
+        assert_eq!(took, Duration::from_secs(10));
+        let (result, _) = run(&chain, Call::new("slow_ever", Value::Null), 60).await;
+        assert!(!result.is_error());
+    }
+}
