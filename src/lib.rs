@@ -10,8 +10,10 @@
 //! [`observe`], [`control`], [`deployment`] <- [`runtime`]. No arrow points back.
 
 pub mod clock;
+pub mod deployment;
 pub mod discovery;
 pub mod executor;
+pub mod inference;
 pub mod middleware;
 pub mod registry;
 pub mod secrets;

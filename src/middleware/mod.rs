@@ -6,6 +6,7 @@
 mod chain;
 mod recover;
 mod request;
+pub mod settings;
 mod timeout;
 
 pub use chain::{Chain, Endpoint, LayerStatus, Next};

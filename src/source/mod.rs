@@ -3,6 +3,7 @@
 
 pub mod mcp;
 pub mod sim;
+pub mod skills;
 mod status;
 
 use std::sync::Arc;
