@@ -89,19 +89,45 @@ impl Registry {
         owner: &Owner,
         tools: Vec<SharedTool>,
     ) -> (Arc<CatalogDiff>, Vec<CloseFailure>) {
-        self.edit(owner, |state, retired| {
-            let mut offered: BTreeMap<Arc<str>, SharedTool> = BTreeMap::new();
-            for tool in tools {
-                let name = tool.definition().shared_name();
-                if offered.contains_key(&name) {
-                    retired.push(state.entry(owner, tool));
-                } else {
-                    offered.insert(name, tool);
+        self.publish_groups(owner, vec![(owner.clone(), tools)])
+            .await
+    }
+
+    /// As [`Registry::publish`], for several owners at once: readers see one change, which `by`
+    /// is named for.
+    pub async fn publish_groups(
+        &self,
+        by: &Owner,
+        groups: Vec<(Owner, Vec<SharedTool>)>,
+    ) -> (Arc<CatalogDiff>, Vec<CloseFailure>) {
+        self.edit(by, |state, retired| {
+            let mut offered: BTreeMap<Owner, BTreeMap<Arc<str>, SharedTool>> = BTreeMap::new();
+            for (owner, tools) in groups {
+                for tool in tools {
+                    let name = tool.definition().shared_name();
+                    if offered
+                        .get(&owner)
+                        .is_some_and(|own| own.contains_key(&name))
+                    {
+                        retired.push(state.entry(&owner, tool));
+                    } else {
+                        offered.entry(owner.clone()).or_default().insert(name, tool);
+                    }
                 }
+                offered.entry(owner).or_default();
             }
-            state.withdraw(owner, |name| !offered.contains_key(name), retired);
-            for tool in offered.into_values() {
-                state.offer(owner, tool, retired);
+            state.withdraw(
+                |owner, name| {
+                    offered
+                        .get(owner)
+                        .is_some_and(|own| !own.contains_key(name))
+                },
+                retired,
+            );
+            for (owner, tools) in offered {
+                for tool in tools.into_values() {
+                    state.offer(&owner, tool, retired);
+                }
             }
         })
         .await
@@ -121,7 +147,7 @@ impl Registry {
         names: &[&str],
     ) -> (Arc<CatalogDiff>, Vec<CloseFailure>) {
         self.edit(owner, |state, retired| {
-            state.withdraw(owner, |name| names.contains(&name), retired);
+            state.withdraw(|of, name| of == owner && names.contains(&name), retired);
         })
         .await
     }
@@ -282,16 +308,9 @@ impl State {
         offers.insert(place, entry);
     }
 
-    fn withdraw(
-        &mut self,
-        owner: &Owner,
-        gone: impl Fn(&str) -> bool,
-        retired: &mut Vec<Arc<Entry>>,
-    ) {
+    fn withdraw(&mut self, gone: impl Fn(&Owner, &str) -> bool, retired: &mut Vec<Arc<Entry>>) {
         self.offers.retain(|name, offers| {
-            if gone(name) {
-                retired.extend(offers.extract_if(.., |entry| entry.owner == *owner));
-            }
+            retired.extend(offers.extract_if(.., |entry| gone(&entry.owner, name)));
             !offers.is_empty()
         });
     }
