@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 pub use call::{Call, CallId, Invocation, Progress};
+pub(crate) use definition::json_type;
 pub use definition::{Definition, InvalidDefinition};
 pub use lazy::{LoadError, Loader};
 pub use result::{ErrorKind, Part, ToolResult};
