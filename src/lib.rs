@@ -10,12 +10,15 @@
 //! [`observe`], [`control`], [`deployment`] <- [`runtime`]. No arrow points back.
 
 pub mod clock;
+pub mod control;
 pub mod deployment;
 pub mod discovery;
 pub mod executor;
 pub mod inference;
 pub mod middleware;
+pub mod observe;
 pub mod registry;
+pub mod runtime;
 pub mod secrets;
 pub mod source;
 pub mod tool;

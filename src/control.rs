@@ -1,0 +1,107 @@
+//! Every order that an operator can give, each with an answer.
+//!
+//! Orders go through a bounded queue to one task of the runtime, which starts the work of each and
+//! goes on at once: a slow order never delays the next.
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::executor::Outcome;
+use crate::source::{OrderError, ServerOrder};
+use crate::tool::{Call, CallId};
+
+/// How many orders may wait to be taken up; a sender waits beyond that, it never loses one.
+const QUEUE: usize = 64;
+
+/// An order with the way its answer goes back.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Call {
+        call: Box<Call>,
+        reply: oneshot::Sender<Outcome>,
+    },
+    Cancel {
+        id: CallId,
+        reply: oneshot::Sender<bool>,
+    },
+    Server {
+        source: String,
+        server: String,
+        order: ServerOrder,
+        reply: oneshot::Sender<Result<String, OrderError>>,
+    },
+}
+
+/// Why an order got no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// The runtime has been shut down.
+    #[error("the tool system is shut down and takes no orders")]
+    Closed,
+    /// The order was answered with an error.
+    #[error(transparent)]
+    Refused(#[from] OrderError),
+}
+
+/// Gives orders to a runtime. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Control {
+    orders: mpsc::Sender<Order>,
+}
+
+impl Control {
+    pub(crate) fn channel() -> (Self, mpsc::Receiver<Order>) {
+        let (orders, taken) = mpsc::channel(QUEUE);
+        (Self { orders }, taken)
+    }
+
+    async fn ask<T>(
+        &self,
+        order: impl FnOnce(oneshot::Sender<T>) -> Order,
+    ) -> Result<T, ControlError> {
+        let (reply, answer) = oneshot::channel();
+        self.orders
+            .send(order(reply))
+            .await
+            .map_err(|_| ControlError::Closed)?;
+        answer.await.map_err(|_| ControlError::Closed)
+    }
+
+    /// Runs one call through the chain, whatever the tool's exposure. Dropping the future cancels
+    /// the call.
+    ///
+    /// # Errors
+    /// Only when the runtime is shut down; a failed call is an outcome.
+    pub async fn call(&self, call: Call) -> Result<Outcome, ControlError> {
+        let call = Box::new(call);
+        self.ask(|reply| Order::Call { call, reply }).await
+    }
+
+    /// Cancels a running call; `false` when no call of that id runs.
+    ///
+    /// # Errors
+    /// When the runtime is shut down.
+    pub async fn cancel(&self, id: CallId) -> Result<bool, ControlError> {
+        self.ask(|reply| Order::Cancel { id, reply }).await
+    }
+
+    /// Gives an order to a server and answers with a sentence that says what was done.
+    ///
+    /// # Errors
+    /// When the server is unknown, the order makes no sense now, or the runtime is shut down.
+    pub async fn server(
+        &self,
+        source: &str,
+        server: &str,
+        order: ServerOrder,
+    ) -> Result<String, ControlError> {
+        let (source, server) = (source.to_owned(), server.to_owned());
+        self.ask(|reply| Order::Server {
+            source,
+            server,
+            order,
+            reply,
+        })
+        .await?
+        .map_err(Into::into)
+    }
+}

@@ -1,0 +1,239 @@
+//! Puts snapshots together and publishes them: at most one per 50 ms, none while nobody watches,
+//! and one per second while somebody does, so that series and rates move on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::hub::HubView;
+use super::{
+    AssemblyRow, DeploymentRow, DeploymentState, Hub, RunningRow, Snapshot, SourceRow, ToolRow,
+};
+use crate::clock::Stamp;
+use crate::discovery::Mode;
+use crate::executor::{Executor, InFlight};
+use crate::registry::{Catalog, Entry};
+use crate::source::{ServerRows, ServerState, Source};
+use crate::tool::Progress;
+
+/// The shortest time between two publications.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+/// The longest time between two publications while somebody watches.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Tells how a tool comes into view.
+pub type Exposure = Arc<dyn Fn(&str) -> Mode + Send + Sync>;
+
+/// What snapshots are made from.
+#[derive(Clone)]
+pub struct Feed {
+    /// The name of the deployment.
+    pub deployment: Arc<str>,
+    /// What was noticed about it without connecting, secrets masked.
+    pub warnings: watch::Receiver<Arc<[String]>>,
+    /// The assembly.
+    pub assembly: AssemblyRow,
+    /// How tools come into view.
+    pub exposure: Exposure,
+    /// The sources, in the order of the file.
+    pub sources: Arc<[Arc<dyn Source>]>,
+    /// The executor with its registry and chain.
+    pub executor: Executor,
+    /// Where everything that happens is collected.
+    pub hub: Arc<Hub>,
+    /// Set once the runtime stops.
+    pub stopping: Arc<AtomicBool>,
+}
+
+/// Owns the snapshot.
+pub struct Publisher {
+    feed: Feed,
+    snapshot: watch::Sender<Arc<Snapshot>>,
+    /// The catalog that the tool rows of the last snapshot were made from.
+    shown: Arc<Catalog>,
+    hub_version: u64,
+}
+
+impl Publisher {
+    /// A publisher with a first snapshot.
+    pub fn new(feed: Feed) -> Self {
+        let view = feed.hub.view();
+        let shown = feed.executor.registry().catalog();
+        let tools = tool_rows(&feed, &shown);
+        let hub_version = view.version;
+        let first = assemble(&feed, &shown, view, tools, 0);
+        Self {
+            feed,
+            snapshot: watch::Sender::new(Arc::new(first)),
+            shown,
+            hub_version,
+        }
+    }
+
+    /// Follows the snapshots; only the newest counts.
+    pub fn subscribe(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.snapshot.subscribe()
+    }
+
+    /// The sender, from which others can subscribe while [`Publisher::run`] owns the publisher.
+    pub fn handle(&self) -> watch::Sender<Arc<Snapshot>> {
+        self.snapshot.clone()
+    }
+
+    /// Publishes until the task is dropped.
+    pub async fn run(mut self) {
+        let hub = Arc::clone(&self.feed.hub);
+        loop {
+            let begin = Instant::now();
+            // Either branch may be dropped half way: both only wait.
+            let _ = tokio::time::timeout(LONGEST, hub.changed()).await;
+            if self.snapshot.receiver_count() > 0 {
+                self.publish();
+            }
+            tokio::time::sleep_until(begin + SHORTEST).await;
+        }
+    }
+
+    /// Publishes once, now.
+    pub fn publish(&mut self) {
+        let last = Arc::clone(&self.snapshot.borrow());
+        let catalog = self.feed.executor.registry().catalog();
+        let tools = if Arc::ptr_eq(&catalog, &self.shown) {
+            Arc::clone(&last.tools)
+        } else {
+            tool_rows(&self.feed, &catalog)
+        };
+        let mut view = self.feed.hub.view();
+        if view.version == self.hub_version {
+            view.history = Arc::clone(&last.history);
+            view.changes = Arc::clone(&last.changes);
+        }
+        self.hub_version = view.version;
+        let next = assemble(&self.feed, &catalog, view, tools, last.version + 1);
+        self.shown = catalog;
+        self.snapshot.send_replace(Arc::new(next));
+    }
+}
+
+fn assemble(
+    feed: &Feed,
+    catalog: &Catalog,
+    view: HubView,
+    tools: Arc<[ToolRow]>,
+    version: u64,
+) -> Snapshot {
+    let servers: ServerRows = feed
+        .sources
+        .iter()
+        .flat_map(|source| source.servers().borrow().to_vec())
+        .collect();
+    let running = feed.executor.in_flight().list();
+    Snapshot {
+        version,
+        taken: Stamp::now(),
+        started: feed.hub.started(),
+        deployment: DeploymentRow {
+            name: Arc::clone(&feed.deployment),
+            state: deployment_state(&servers, feed.stopping.load(Ordering::Relaxed)),
+            warnings: Arc::clone(&feed.warnings.borrow()),
+        },
+        assembly: feed.assembly.clone(),
+        sources: source_rows(feed, &tools),
+        servers,
+        tools,
+        refusals: Arc::clone(catalog.refusals()),
+        changes: view.changes,
+        running: running.iter().map(|call| running_row(feed, call)).collect(),
+        history: view.history,
+        stats: view.stats,
+        layers: feed.executor.chain().status().into(),
+    }
+}
+
+/// The state of a deployment follows from that of its servers alone (rule 8.4).
+pub(crate) fn deployment_state(servers: &ServerRows, stopping: bool) -> DeploymentState {
+    if stopping {
+        return DeploymentState::Stopping;
+    }
+    let rejected = servers
+        .iter()
+        .find(|server| server.state == ServerState::Rejected);
+    if let Some(server) = rejected {
+        let cause = server
+            .last_error
+            .as_ref()
+            .map_or("no cause is known", |failure| &failure.message);
+        return DeploymentState::Failed {
+            cause: format!("server `{}`: {cause}", server.name),
+        };
+    }
+    if servers.iter().all(|server| server.settled) {
+        DeploymentState::Serving
+    } else {
+        DeploymentState::Starting
+    }
+}
+
+fn source_rows(feed: &Feed, tools: &[ToolRow]) -> Arc<[SourceRow]> {
+    feed.sources
+        .iter()
+        .map(|source| SourceRow {
+            name: source.name().into(),
+            kind: source.kind(),
+            tools: tools
+                .iter()
+                .filter(|tool| *tool.owner.source == *source.name())
+                .count(),
+        })
+        .collect()
+}
+
+fn tool_rows(feed: &Feed, catalog: &Catalog) -> Arc<[ToolRow]> {
+    catalog
+        .entries()
+        .map(|entry| tool_row(feed, entry))
+        .collect()
+}
+
+fn tool_row(feed: &Feed, entry: &Entry) -> ToolRow {
+    let definition = &entry.definition;
+    ToolRow {
+        definition: definition.clone(),
+        owner: entry.owner.clone(),
+        exposure: (feed.exposure)(definition.name()),
+        bytes: definition.bytes(),
+        hints: entry.tool.hints(),
+        definition_hash: definition.hash().into(),
+        title: definition.title().map(Into::into),
+        original_name: entry.tool.original_name().map(Into::into),
+        defined_at: entry.tool.defined_at().map(Into::into),
+        placeholder: entry
+            .tool
+            .loader()
+            .is_some_and(|loader| loader.loaded().is_none()),
+        changed: entry.changed_since_first_seen(),
+    }
+}
+
+fn running_row(feed: &Feed, call: &InFlight) -> RunningRow {
+    let secrets = feed.hub.secrets();
+    RunningRow {
+        id: call.started.id.clone(),
+        tool: Arc::clone(&call.started.tool),
+        session: call.started.session.clone(),
+        arguments: secrets.mask_json(&call.started.arguments),
+        started: call.started.at,
+        progress: call.progress.as_ref().map(|progress| Progress {
+            message: progress
+                .message
+                .as_ref()
+                .map(|message| secrets.mask(message).into_owned()),
+            ..progress.clone()
+        }),
+        cancelling: call.cancelling,
+    }
+}

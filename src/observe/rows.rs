@@ -1,0 +1,182 @@
+//! The snapshot and its rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{CallRecord, SecondRow, Tally};
+use crate::clock::Stamp;
+use crate::discovery::Mode;
+use crate::middleware::LayerStatus;
+use crate::registry::{CatalogDiff, Owner, Refusal};
+use crate::source::ServerRows;
+use crate::tool::{CallId, Definition, Hints, Progress};
+
+/// Whether the deployment does its work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum DeploymentState {
+    /// Not every server has had its first attempt.
+    Starting,
+    /// Everything settled, nothing is rejected.
+    Serving,
+    /// A server rejects us (rule 8.4): an operator has to repair something.
+    Failed {
+        /// Server and cause, in one sentence.
+        cause: String,
+    },
+    /// Being shut down.
+    Stopping,
+}
+
+impl DeploymentState {
+    /// The fixed name.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Serving => "serving",
+            Self::Failed { .. } => "failed",
+            Self::Stopping => "stopping",
+        }
+    }
+}
+
+/// The deployment that runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeploymentRow {
+    /// The file as the operator named it, or what stands for it.
+    pub name: Arc<str>,
+    /// Its state.
+    #[serde(flatten)]
+    pub state: DeploymentState,
+    /// What was noticed about it without connecting, secrets masked.
+    pub warnings: Arc<[String]>,
+}
+
+/// The assembly that is served.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AssemblyRow {
+    /// Its name.
+    pub name: Arc<str>,
+    /// `memory` or `middleware`.
+    pub implementation: &'static str,
+    /// Whether dynamic injection is on (rule 4.1).
+    pub dynamic: bool,
+}
+
+/// A source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SourceRow {
+    /// Its name.
+    pub name: Arc<str>,
+    /// `sim`, `mcp` or `skills`.
+    pub kind: &'static str,
+    /// How many tools it has registered.
+    pub tools: usize,
+}
+
+/// A tool of the registry.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolRow {
+    /// Name, description and schema.
+    #[serde(flatten)]
+    pub definition: Definition,
+    /// Who brought it.
+    #[serde(flatten)]
+    pub owner: Owner,
+    /// How it comes into view.
+    pub exposure: Mode,
+    /// Size of the definition (rule 4.7).
+    pub bytes: usize,
+    /// Declared effects.
+    pub hints: Hints,
+    /// Hash of the definition.
+    pub definition_hash: Arc<str>,
+    /// The display title.
+    pub title: Option<Arc<str>>,
+    /// The name at its origin, where that had to be mapped (rule 8.9).
+    pub original_name: Option<Arc<str>>,
+    /// Where it was defined, as `file:line`.
+    pub defined_at: Option<Arc<str>>,
+    /// Whether a lazy tool still shows its placeholder.
+    pub placeholder: bool,
+    /// Whether the definition differs from the one first seen (rule 2.4).
+    pub changed: bool,
+}
+
+/// A change of the registry, with its time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CatalogChange {
+    /// When.
+    pub at: Stamp,
+    /// What.
+    #[serde(flatten)]
+    pub diff: Arc<CatalogDiff>,
+}
+
+/// A call that runs now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunningRow {
+    /// Identity.
+    pub id: CallId,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The session, if any.
+    pub session: Option<Arc<str>>,
+    /// The arguments, secrets masked.
+    pub arguments: Value,
+    /// When it began.
+    pub started: Stamp,
+    /// The newest progress, secrets masked.
+    pub progress: Option<Progress>,
+    /// Whether it has been asked to stop.
+    pub cancelling: bool,
+}
+
+/// Counts and latencies since start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StatsRow {
+    /// Everything together.
+    pub total: Tally,
+    /// The last five minutes second by second, the newest last.
+    pub recent: Arc<[SecondRow]>,
+    /// By tool; `_unknown` holds the names that no tool has.
+    pub tools: Arc<BTreeMap<Arc<str>, Tally>>,
+    /// By owner, as `source` or `source/server`.
+    pub owners: Arc<BTreeMap<Arc<str>, Tally>>,
+}
+
+/// Everything a screen shows. Slices that did not change are shared between versions.
+#[derive(Clone, Debug, Serialize)]
+pub struct Snapshot {
+    /// Grows by one with each publication.
+    pub version: u64,
+    /// When this was put together.
+    pub taken: Stamp,
+    /// When the runtime was started.
+    pub started: Stamp,
+    /// The deployment.
+    pub deployment: DeploymentRow,
+    /// The assembly.
+    pub assembly: AssemblyRow,
+    /// The sources, in the order of the file.
+    pub sources: Arc<[SourceRow]>,
+    /// The servers, in the order of the file.
+    pub servers: ServerRows,
+    /// The tools, by name.
+    pub tools: Arc<[ToolRow]>,
+    /// Tools that were refused because their names are taken.
+    pub refusals: Arc<[Refusal]>,
+    /// The newest changes of the registry, the newest first (ring of 200).
+    pub changes: Arc<[Arc<CatalogChange>]>,
+    /// Calls that run now, the oldest first.
+    pub running: Arc<[RunningRow]>,
+    /// Calls that ended, the newest first (ring of 1,000).
+    pub history: Arc<[Arc<CallRecord>]>,
+    /// Counts and latencies.
+    pub stats: StatsRow,
+    /// The layers of the chain, outermost first.
+    pub layers: Arc<[LayerStatus]>,
+}

@@ -1,0 +1,267 @@
+//! Starts the parts of a deployment in dependency order.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::orders::{self, Desk};
+use super::{Options, Runtime, StartError};
+use crate::control::Control;
+use crate::deployment::{AssemblySpec, Deployment, SourceSettings, SourceSpec};
+use crate::discovery::Mode;
+use crate::executor::{CallObserver, Executor};
+use crate::middleware::settings::MiddlewareSettings;
+use crate::middleware::{Chain, Middleware, Recover, Timeout};
+use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
+use crate::registry::Registry;
+use crate::source::sim::SimSource;
+use crate::source::{ServerRows, Source};
+
+pub(super) async fn start(
+    deployment: &Deployment,
+    options: Options,
+) -> Result<Runtime, StartError> {
+    let assembly = choose(deployment, options.assembly.as_deref())?;
+    let registry = Arc::new(Registry::new());
+    let hub = Arc::new(Hub::new(Arc::clone(&registry), options.secrets.clone()));
+    let chain = chain(assembly.middlewares.as_ref());
+    let observer = Arc::clone(&hub) as Arc<dyn CallObserver>;
+    let executor = Executor::new(Arc::clone(&registry), chain, observer);
+    // Before the first source, so that no change of the registry is missed.
+    let mut tasks = vec![follow_registry(&registry, &hub)];
+    let sources = start_sources(deployment, assembly, &registry, &options).await?;
+    let (warnings, _) = watch::channel(Arc::from(options.warnings));
+    let stopping = Arc::new(AtomicBool::new(false));
+    let publisher = Publisher::new(Feed {
+        deployment: Arc::clone(&deployment.origin.name),
+        warnings: warnings.subscribe(),
+        assembly: AssemblyRow {
+            name: assembly.name.as_str().into(),
+            implementation: assembly.implementation.as_str(),
+            dynamic: assembly.dynamic.is_some(),
+        },
+        exposure: Arc::new(|_| Mode::Always),
+        sources: Arc::clone(&sources),
+        executor: executor.clone(),
+        hub: Arc::clone(&hub),
+        stopping: Arc::clone(&stopping),
+    });
+    let snapshot = publisher.handle();
+    let (control, taken) = Control::channel();
+    let desk = Desk {
+        executor: executor.clone(),
+        sources: Arc::clone(&sources),
+        hub: Arc::clone(&hub),
+    };
+    tasks.push(task(publisher.run()));
+    tasks.push(task(orders::take(desk, taken)));
+    tasks.push(task(settle(Arc::clone(&sources), Arc::clone(&registry))));
+    for source in sources.iter() {
+        tasks.push(task(follow_servers(source.servers(), Arc::clone(&hub))));
+    }
+    Ok(Runtime {
+        registry,
+        executor,
+        hub,
+        sources,
+        snapshot,
+        control,
+        stopping,
+        tasks,
+    })
+}
+
+fn task(work: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(work))
+}
+
+/// The assembly of that name, or the only one.
+fn choose<'d>(
+    deployment: &'d Deployment,
+    wanted: Option<&str>,
+) -> Result<&'d AssemblySpec, StartError> {
+    let known = || {
+        let names: Vec<_> = deployment
+            .assemblies
+            .iter()
+            .map(|assembly| format!("`{}`", assembly.name))
+            .collect();
+        match names.is_empty() {
+            true => "none".to_owned(),
+            false => names.join(", "),
+        }
+    };
+    match (wanted, deployment.assemblies.as_slice()) {
+        (Some(wanted), _) => {
+            deployment
+                .assembly(wanted)
+                .ok_or_else(|| StartError::UnknownAssembly {
+                    wanted: wanted.to_owned(),
+                    known: known(),
+                })
+        }
+        (None, [only]) => Ok(only),
+        (None, _) => Err(StartError::WhichAssembly { known: known() }),
+    }
+}
+
+/// The layers that the settings switch on.
+fn chain(settings: Option<&MiddlewareSettings>) -> Chain {
+    let Some(settings) = settings else {
+        return Chain::default();
+    };
+    let mut layers: Vec<Arc<dyn Middleware>> = Vec::new();
+    if settings.recover {
+        layers.push(Arc::new(Recover::default()));
+    }
+    if let Some(rule) = &settings.timeout {
+        layers.push(Arc::new(Timeout::new(rule.clone())));
+    }
+    Chain::new(layers)
+}
+
+/// Starts the sources that the assembly uses, dependencies first; on failure what was started is
+/// closed again (rule 10.1).
+async fn start_sources(
+    deployment: &Deployment,
+    assembly: &AssemblySpec,
+    registry: &Arc<Registry>,
+    options: &Options,
+) -> Result<Arc<[Arc<dyn Source>]>, StartError> {
+    let mut started: HashMap<&str, Arc<dyn Source>> = HashMap::new();
+    let specs = in_use(deployment, assembly);
+    for spec in &specs {
+        match start_source(spec, registry, options).await {
+            Ok(source) => {
+                started.insert(&spec.name, source);
+            }
+            Err(reason) => {
+                let closing = started.values().map(|source| source.close());
+                futures::future::join_all(closing).await;
+                registry.close().await;
+                return Err(StartError::Source {
+                    source_name: spec.name.clone(),
+                    reason,
+                });
+            }
+        }
+    }
+    let mut rows: Vec<(u32, Arc<dyn Source>)> = specs
+        .iter()
+        .filter_map(|spec| Some((spec.place, started.remove(spec.name.as_str())?)))
+        .collect();
+    rows.sort_by_key(|(place, _)| *place);
+    Ok(rows.into_iter().map(|(_, source)| source).collect())
+}
+
+/// The sources of an assembly and what they depend on, in build order.
+fn in_use<'d>(deployment: &'d Deployment, assembly: &AssemblySpec) -> Vec<&'d SourceSpec> {
+    let mut wanted: Vec<&str> = assembly.sources.iter().map(String::as_str).collect();
+    let mut next = 0;
+    while let Some(name) = wanted.get(next).copied() {
+        if let Some(spec) = deployment.source(name) {
+            for dep in &spec.deps {
+                if !wanted.contains(&dep.as_str()) {
+                    wanted.push(dep);
+                }
+            }
+        }
+        next += 1;
+    }
+    deployment
+        .sources
+        .iter()
+        .filter(|spec| wanted.contains(&spec.name.as_str()))
+        .collect()
+}
+
+async fn start_source(
+    spec: &SourceSpec,
+    registry: &Arc<Registry>,
+    options: &Options,
+) -> Result<Arc<dyn Source>, String> {
+    let name: Arc<str> = spec.name.as_str().into();
+    let registry = Arc::clone(registry);
+    let _ = options;
+    match &spec.settings {
+        SourceSettings::Sim(settings) => {
+            match SimSource::start(name, spec.place, settings, registry).await {
+                Ok(source) => Ok(Arc::new(source)),
+                Err(error) => Err(error.to_string()),
+            }
+        }
+        SourceSettings::Mcp(_) => Err("impl `mcp` is not part of this build".into()),
+        SourceSettings::Skills(_) => Err("impl `skills` is not part of this build".into()),
+    }
+}
+
+/// Makes holders of contested names final once every server has settled (rule 2.1).
+async fn settle(sources: Arc<[Arc<dyn Source>]>, registry: Arc<Registry>) {
+    for source in sources.iter() {
+        let settled = |rows: &ServerRows| rows.iter().all(|server| server.settled);
+        // A closed source will not change any more.
+        let _ = source.servers().wait_for(settled).await;
+    }
+    registry.settle();
+}
+
+/// Hands the changes of the registry on to the hub.
+fn follow_registry(registry: &Registry, hub: &Arc<Hub>) -> AbortOnDropHandle<()> {
+    let mut diffs = registry.diffs();
+    let hub = Arc::clone(hub);
+    task(async move {
+        use tokio::sync::broadcast::error::RecvError;
+        loop {
+            match diffs.recv().await {
+                Ok(diff) => hub.catalog_changed(diff),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::warn!(
+                        missed,
+                        "changes of the registry came faster than they are kept"
+                    );
+                }
+                Err(RecvError::Closed) => break,
+            }
+        }
+    })
+}
+
+/// Publishes whenever a server changes, and tells of its transitions.
+async fn follow_servers(mut servers: watch::Receiver<ServerRows>, hub: Arc<Hub>) {
+    let mut told: HashMap<Arc<str>, jiff::Timestamp> = HashMap::new();
+    loop {
+        let rows = Arc::clone(&servers.borrow_and_update());
+        for server in rows.iter() {
+            let before = told.get(&server.name).copied();
+            let fresh = server
+                .history
+                .iter()
+                .filter(|transition| before.is_none_or(|newest| transition.at.wall > newest));
+            for transition in fresh {
+                tracing::info!(
+                    target: "toolcrib::source",
+                    server = &*server.name,
+                    "{} -> {}: {}",
+                    transition.from,
+                    transition.to,
+                    transition.reason
+                );
+                hub.emit(Event::Server {
+                    source: Arc::clone(&server.source),
+                    server: Arc::clone(&server.name),
+                    transition: transition.clone(),
+                });
+            }
+            if let Some(newest) = server.history.last() {
+                told.insert(Arc::clone(&server.name), newest.at.wall);
+            }
+        }
+        hub.touch();
+        if servers.changed().await.is_err() {
+            break;
+        }
+    }
+}

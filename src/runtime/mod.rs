@@ -1,0 +1,129 @@
+//! Builds a deployment, owns its tasks, and takes it down in order.
+
+mod build;
+mod orders;
+mod readiness;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::{broadcast, watch};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::control::Control;
+use crate::deployment::Deployment;
+use crate::executor::Executor;
+use crate::observe::{Event, Hub, Snapshot};
+use crate::registry::{CloseFailure, Registry};
+use crate::secrets::Secrets;
+use crate::source::Source;
+
+pub use readiness::{NotReady, Readiness};
+
+/// What the host gives to a runtime.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The assembly to serve; may be left out when there is only one.
+    pub assembly: Option<String>,
+    /// The file that a `command: toolcrib` means when no such command is on the path: the running
+    /// program itself.
+    pub own_command: Option<PathBuf>,
+    /// The values to mask, as reading the deployment found them.
+    pub secrets: Secrets,
+    /// What reading the deployment noticed, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// Why a deployment could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No assembly of that name.
+    #[error("no assembly is named `{wanted}`; this deployment has {known}")]
+    UnknownAssembly {
+        /// The name that was asked for.
+        wanted: String,
+        /// Those that exist, as a list in words.
+        known: String,
+    },
+    /// Several assemblies and none was named.
+    #[error("the deployment has several assemblies, {known}; name one with `--assembly`")]
+    WhichAssembly {
+        /// Those that exist, as a list in words.
+        known: String,
+    },
+    /// A source could not be built.
+    #[error("cannot build source `{source_name}`: {reason}")]
+    Source {
+        /// The source.
+        source_name: String,
+        /// The cause, with its place in the file.
+        reason: String,
+    },
+}
+
+/// A running deployment.
+pub struct Runtime {
+    registry: Arc<Registry>,
+    executor: Executor,
+    hub: Arc<Hub>,
+    sources: Arc<[Arc<dyn Source>]>,
+    snapshot: watch::Sender<Arc<Snapshot>>,
+    control: Control,
+    stopping: Arc<AtomicBool>,
+    tasks: Vec<AbortOnDropHandle<()>>,
+}
+
+impl Runtime {
+    /// Builds and starts the chosen assembly with its sources. Never waits for a server
+    /// (rule 8.2).
+    ///
+    /// # Errors
+    /// When the assembly is not clear or a source cannot be built; what was built is closed again.
+    pub async fn start(deployment: &Deployment, options: Options) -> Result<Self, StartError> {
+        build::start(deployment, options).await
+    }
+
+    /// Follows everything that can be seen; only the newest counts.
+    pub fn snapshot(&self) -> watch::Receiver<Arc<Snapshot>> {
+        let receiver = self.snapshot.subscribe();
+        // Nothing is published while nobody watches: the first watcher wants a fresh one.
+        self.hub.touch();
+        receiver
+    }
+
+    /// Follows what happens.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.hub.events()
+    }
+
+    /// The way to give orders.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// The executor that calls go through.
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    /// The values that must be masked in everything that is shown.
+    pub fn secrets(&self) -> &Secrets {
+        self.hub.secrets()
+    }
+
+    /// Takes everything down in order: calls, sources with their connections and child processes,
+    /// tools. Reports every tool that could not be closed.
+    pub async fn shutdown(self) -> Vec<CloseFailure> {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.hub.touch();
+        self.executor.in_flight().cancel_all();
+        futures::future::join_all(self.sources.iter().map(|source| source.close())).await;
+        let failures = self.registry.close().await;
+        drop(self.tasks);
+        failures
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Takes orders up and starts the work of each.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::control::Order;
+use crate::executor::Executor;
+use crate::observe::Hub;
+use crate::source::{OrderError, Source};
+
+/// What orders act on.
+#[derive(Clone)]
+pub(super) struct Desk {
+    pub(super) executor: Executor,
+    pub(super) sources: Arc<[Arc<dyn Source>]>,
+    pub(super) hub: Arc<Hub>,
+}
+
+/// Takes orders until the last [`crate::control::Control`] is gone. Work runs on tasks of its own,
+/// which end with this one.
+pub(super) async fn take(desk: Desk, mut orders: mpsc::Receiver<Order>) {
+    let mut work = tokio::task::JoinSet::new();
+    loop {
+        tokio::select! {
+            order = orders.recv() => match order {
+                Some(order) => { work.spawn(carry_out(desk.clone(), order)); }
+                None => break,
+            },
+            Some(_) = work.join_next(), if !work.is_empty() => {}
+        }
+    }
+}
+
+async fn carry_out(desk: Desk, order: Order) {
+    match order {
+        Order::Call { call, mut reply } => {
+            // Whoever gave the order has gone: dropping the call cancels it.
+            tokio::select! {
+                outcome = desk.executor.call(*call) => { let _ = reply.send(outcome); }
+                () = reply.closed() => {}
+            }
+        }
+        Order::Cancel { id, reply } => {
+            let _ = reply.send(desk.executor.cancel(&id));
+        }
+        Order::Server {
+            source,
+            server,
+            order,
+            reply,
+        } => {
+            let found = desk.sources.iter().find(|known| known.name() == source);
+            let answer = match found {
+                Some(found) => found.order(&server, order).await,
+                None => Err(OrderError::UnknownServer {
+                    source_name: source,
+                    server,
+                }),
+            };
+            let _ = reply.send(answer);
+        }
+    }
+    desk.hub.touch();
+}

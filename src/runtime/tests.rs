@@ -1,0 +1,154 @@
+//! A runtime over a simulated source, from start to shutdown.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+use crate::deployment::{
+    AssemblyImpl, AssemblySpec, Deployment, Origin, Place, SourceSettings, SourceSpec,
+};
+use crate::observe::DeploymentState;
+use crate::source::ServerOrder;
+use crate::source::sim::{Behavior, Outcome, SimSettings, SimTool};
+use crate::tool::{Call, ErrorKind, Hints};
+
+fn deployment(assemblies: &[&str]) -> Deployment {
+    let at = || Place::START;
+    Deployment {
+        origin: Origin {
+            name: "test".into(),
+            text: "".into(),
+            base_dir: PathBuf::new(),
+        },
+        sources: vec![SourceSpec {
+            name: "sim".into(),
+            place: 0,
+            at: at(),
+            settings: SourceSettings::Sim(SimSettings::default()),
+            deps: Vec::new(),
+        }],
+        assemblies: assemblies
+            .iter()
+            .map(|name| AssemblySpec {
+                name: (*name).into(),
+                place: 1,
+                at: at(),
+                implementation: AssemblyImpl::Memory,
+                sources: vec!["sim".into()],
+                dynamic: None,
+                middlewares: None,
+            })
+            .collect(),
+        models: Vec::new(),
+        loops: Vec::new(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deployment_starts_serves_a_call_shows_it_and_stops() {
+    let deployment = deployment(&["tools"]);
+    let runtime = Runtime::start(&deployment, Options::default())
+        .await
+        .unwrap();
+    let mut snapshots = runtime.snapshot();
+    let ready = runtime
+        .wait_settled(Duration::from_secs(10), Duration::from_secs(60))
+        .await;
+    assert!(ready.may_serve());
+    let tool = runtime.registry.catalog().entries().next().unwrap().clone();
+    let control = runtime.control();
+    let outcome = control
+        .call(Call::new(tool.definition.shared_name(), json!({})))
+        .await
+        .unwrap();
+    let snapshot = snapshots
+        .wait_for(|snapshot| snapshot.history.len() == 1 && !snapshot.tools.is_empty())
+        .await
+        .unwrap()
+        .clone();
+    assert_eq!(snapshot.deployment.state, DeploymentState::Serving);
+    assert_eq!(snapshot.history[0].id, outcome.started.id);
+    assert_eq!(snapshot.stats.owners["sim"].calls, 1);
+    assert_eq!(snapshot.sources[0].tools, snapshot.tools.len());
+    assert_eq!(runtime.shutdown().await, []);
+    assert_eq!(
+        control.cancel("call-0".into()).await,
+        Err(crate::control::ControlError::Closed)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_caller_leaves_is_cancelled() {
+    let mut deployment = deployment(&["tools"]);
+    deployment.sources[0].settings = SourceSettings::Sim(SimSettings {
+        tools: Some(vec![SimTool {
+            name: "hangs".into(),
+            description: String::new(),
+            input_schema: json!({"type": "object"}),
+            pad_to_bytes: None,
+            lazy: None,
+            hints: Hints::default(),
+            rate: None,
+            behavior: Behavior {
+                outcome: Outcome::Hang,
+                ..Behavior::default()
+            },
+        }]),
+        ..SimSettings::default()
+    });
+    let runtime = Runtime::start(&deployment, Options::default())
+        .await
+        .unwrap();
+    let mut events = runtime.events();
+    let control = runtime.control();
+    let caller = tokio::spawn(async move { control.call(Call::new("hangs", json!({}))).await });
+    while !matches!(events.recv().await.unwrap(), Event::CallStarted(_)) {}
+    caller.abort();
+    let record = loop {
+        if let Event::CallFinished(record) = events.recv().await.unwrap() {
+            break record;
+        }
+    };
+    assert_eq!(record.error_kind, Some(ErrorKind::Cancelled));
+    assert!(runtime.executor.in_flight().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_several_assemblies_one_has_to_be_named() {
+    let deployment = deployment(&["a", "b"]);
+    let start = |assembly: Option<&str>| {
+        let options = Options {
+            assembly: assembly.map(ToOwned::to_owned),
+            ..Options::default()
+        };
+        Runtime::start(&deployment, options)
+    };
+    let message = |result: Result<Runtime, StartError>| match result {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        message(start(None).await),
+        "the deployment has several assemblies, `a`, `b`; name one with `--assembly`"
+    );
+    assert_eq!(
+        message(start(Some("c")).await),
+        "no assembly is named `c`; this deployment has `a`, `b`"
+    );
+    assert!(start(Some("b")).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_order_to_an_unknown_server_is_refused_by_name() {
+    let runtime = Runtime::start(&deployment(&["tools"]), Options::default())
+        .await
+        .unwrap();
+    let control = runtime.control();
+    for source in ["sim", "nowhere"] {
+        let answer = control.server(source, "x", ServerOrder::Reconnect).await;
+        let text = answer.unwrap_err().to_string();
+        assert_eq!(text, format!("source `{source}` has no server `x`"));
+    }
+}
