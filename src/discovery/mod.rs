@@ -1,6 +1,18 @@
 //! Dynamic injection: what of a registry a model gets to see, round by round (sections 4 to 7).
 //! Pure: no tokio, no clock, no I/O.
 
+mod exposure;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod pool;
+pub mod search;
+pub mod session;
 mod settings;
+pub mod tool_search;
+mod visible;
 
+pub use exposure::{DecidedBy, ExposedTool, Exposures, TOOL_SEARCH, ToolSearchExposure};
+pub use pool::{EvictReason, Pool, PoolChange, PoolEntry, Touch};
+pub use session::Session;
 pub use settings::{BudgetSettings, DynamicSettings, Mode, PoolSettings};
+pub use visible::{Sent, VisibleSet, Why, Withheld, WithheldReason, visible_set};
