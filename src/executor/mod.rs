@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::clock::Stamp;
-use crate::middleware::{Chain, Request, panic_result};
+use crate::middleware::{Chain, Request, Trace, panic_result};
 use crate::registry::Registry;
 use crate::tool::{Call, CallId, Progress, ToolResult};
 
@@ -45,6 +45,8 @@ pub struct Outcome {
     pub duration: Duration,
     /// Whether it got as far as its tool (rule 6.4).
     pub reached_tool: bool,
+    /// What each layer did with it.
+    pub trace: Arc<Trace>,
 }
 
 /// Hears of every call. Called on the call's own task: must not block.
@@ -126,7 +128,7 @@ impl Executor {
             self.in_flight
                 .enter(Arc::clone(&started), request.call.cancel.clone(), progress);
         self.observer.started(&started);
-        let probe = request.clone();
+        let trace = request.trace();
         let this = self.clone();
         let task = AbortOnDropHandle::new(tokio::spawn(async move {
             let endpoint = endpoint::Lookup;
@@ -138,7 +140,7 @@ impl Executor {
                 ticket,
                 observer,
                 started,
-                probe,
+                trace,
                 done: false,
             };
             let result = match task.await {
@@ -167,7 +169,7 @@ struct Ending {
     ticket: inflight::Ticket,
     observer: Arc<dyn CallObserver>,
     started: Arc<Started>,
-    probe: Request,
+    trace: Arc<Trace>,
     done: bool,
 }
 
@@ -182,7 +184,8 @@ impl Ending {
             duration: self.started.at.at.elapsed(),
             started: Arc::clone(&self.started),
             result,
-            reached_tool: self.probe.reached(),
+            reached_tool: self.trace.reached(),
+            trace: Arc::clone(&self.trace),
         };
         self.ticket.leave();
         self.observer.finished(&outcome);

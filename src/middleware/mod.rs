@@ -4,20 +4,24 @@
 //! listed while calls run. The order of the layers is fixed by [`ORDER`], not by the file.
 
 mod chain;
+mod live;
 mod recover;
 mod request;
 pub mod settings;
 mod timeout;
+mod trace;
 
-pub use chain::{Chain, Endpoint, LayerStatus, Next};
+pub use chain::{Chain, Endpoint, LayerError, LayerStatus, Next, Run};
 pub use recover::Recover;
 pub(crate) use recover::panic_result;
 pub use request::Request;
 pub use timeout::{Timeout, TimeoutRule};
+pub use trace::{LayerSpan, Span, Trace};
 
 use futures::future::BoxFuture;
 use serde::Serialize;
 
+use self::settings::MiddlewareSettings;
 use crate::tool::ToolResult;
 
 /// The layers in their fixed order, outermost first (rule 9.1). `Chain` sorts by it and shows it.
@@ -34,6 +38,11 @@ pub const ORDER: [&str; 11] = [
     "concurrency",
     "fault",
 ];
+
+/// What a layer says when it is told to change without being given its own settings.
+fn absent(layer: &str) -> String {
+    format!("the new settings say nothing about `{layer}`; pause it to switch it off")
+}
 
 /// A number that a layer keeps about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,6 +63,20 @@ pub trait Middleware: Send + Sync + 'static {
 
     /// What it has done so far.
     fn counters(&self) -> Vec<Counter>;
+
+    /// Takes its part of these settings over, for the calls that come from now on.
+    ///
+    /// # Errors
+    /// Why it cannot; the settings in force stay.
+    fn change(&self, settings: &MiddlewareSettings) -> Result<(), String> {
+        let _ = settings;
+        Err("it has none that act while it runs".into())
+    }
+
+    /// Finishes what it still has to write; called once no more calls come. Idempotent.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
 
     /// Passes the call on with `next.run(request)`, or answers itself.
     fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult>;

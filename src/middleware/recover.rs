@@ -35,12 +35,15 @@ impl Middleware for Recover {
 
     fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
         let tool = request.call.tool.clone();
-        let work = AssertUnwindSafe(next.run(request)).catch_unwind();
+        let span = request.span();
+        // Inside the caught future, because a layer may also panic before it gives its own.
+        let work = AssertUnwindSafe(async move { next.run(request).await }).catch_unwind();
         Box::pin(async move {
             match work.await {
                 Ok(result) => result,
                 Err(panic) => {
                     self.recovered.fetch_add(1, Ordering::Relaxed);
+                    span.note("caught a panic");
                     panic_result(&tool, &*panic)
                 }
             }

@@ -1,10 +1,10 @@
 //! A call on its way through the chain.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
+use super::trace::{Span, Trace};
 use crate::registry::{Catalog, Entry};
 use crate::tool::{Call, ErrorKind, Progress, ToolResult};
 
@@ -17,7 +17,9 @@ pub struct Request {
     pub catalog: Arc<Catalog>,
     /// Where the tool reports its progress.
     pub progress: watch::Sender<Option<Progress>>,
-    reached: Arc<AtomicBool>,
+    trace: Arc<Trace>,
+    /// The span of the layer that holds the request now.
+    span: Option<Span>,
 }
 
 impl Request {
@@ -27,7 +29,8 @@ impl Request {
             call,
             catalog,
             progress: watch::Sender::new(None),
-            reached: Arc::default(),
+            trace: Trace::new(),
+            span: None,
         }
     }
 
@@ -38,12 +41,32 @@ impl Request {
 
     /// Notes that the call got as far as its tool (rule 6.4).
     pub fn mark_reached(&self) {
-        self.reached.store(true, Ordering::Relaxed);
+        self.trace.mark_reached();
     }
 
     /// Whether the call, or any clone of it, got as far as its tool.
     pub fn reached(&self) -> bool {
-        self.reached.load(Ordering::Relaxed)
+        self.trace.reached()
+    }
+
+    /// What is noted about the call; shared by all clones of it.
+    pub fn trace(&self) -> Arc<Trace> {
+        Arc::clone(&self.trace)
+    }
+
+    /// Where the layer that holds the request notes what it does with it.
+    pub fn span(&self) -> Span {
+        match &self.span {
+            Some(span) => span.clone(),
+            // Outside any chain: a layer that is handed a request by hand.
+            None => self.trace.enter("direct"),
+        }
+    }
+
+    pub(super) fn enter(&mut self, layer: &'static str) -> Span {
+        let span = self.trace.enter(layer);
+        self.span = Some(span.clone());
+        span
     }
 
     /// Waits for `work` until the call is cancelled or its deadline passes; every wait inside the

@@ -7,7 +7,9 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Counter, Middleware, Next, Request};
+use super::live::Live;
+use super::settings::MiddlewareSettings;
+use super::{Counter, Middleware, Next, Request, absent};
 use crate::registry::GlobMap;
 use crate::tool::{ErrorKind, ToolResult};
 
@@ -23,7 +25,7 @@ pub struct TimeoutRule {
 /// The layer.
 #[derive(Debug)]
 pub struct Timeout {
-    rule: TimeoutRule,
+    rule: Live<TimeoutRule>,
     expired: AtomicU64,
 }
 
@@ -31,7 +33,7 @@ impl Timeout {
     /// A layer with these bounds.
     pub fn new(rule: TimeoutRule) -> Self {
         Self {
-            rule,
+            rule: Live::new(rule),
             expired: AtomicU64::new(0),
         }
     }
@@ -46,11 +48,11 @@ impl Timeout {
                 .entry()
                 .is_some_and(|entry| entry.tool.bounds_own_time())
         };
-        self.rule
-            .tools
+        let rule = self.rule.get();
+        rule.tools
             .get(&request.call.tool)
             .copied()
-            .or_else(|| self.rule.default.filter(|_| !bounds_itself()))
+            .or_else(|| rule.default.filter(|_| !bounds_itself()))
             .filter(|bound| !bound.is_zero())
     }
 }
@@ -61,14 +63,14 @@ impl Middleware for Timeout {
     }
 
     fn settings(&self) -> Value {
-        let tools: serde_json::Map<String, Value> = self
-            .rule
+        let rule = self.rule.get();
+        let tools: serde_json::Map<String, Value> = rule
             .tools
             .iter()
             .map(|(pattern, bound)| (pattern.to_owned(), json!(format!("{bound:?}"))))
             .collect();
         json!({
-            "default": self.rule.default.map(|bound| format!("{bound:?}")),
+            "default": rule.default.map(|bound| format!("{bound:?}")),
             "tools": tools,
         })
     }
@@ -80,26 +82,36 @@ impl Middleware for Timeout {
         }]
     }
 
+    fn change(&self, settings: &MiddlewareSettings) -> Result<(), String> {
+        let rule = settings.timeout.clone();
+        self.rule.set(rule.ok_or_else(|| absent("timeout"))?);
+        Ok(())
+    }
+
     fn handle<'a>(&'a self, mut request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
         let Some(bound) = self.bound(&request) else {
-            return next.run(request);
+            return Box::pin(next.run(request));
         };
         // A bound too long to be an instant is no bound.
         let Some(deadline) = Instant::now().checked_add(bound) else {
-            return next.run(request);
+            return Box::pin(next.run(request));
         };
         request.call.deadline = Some(deadline);
         let outer = request.call.cancel.clone();
         let cancel = outer.child_token();
         request.call.cancel = cancel.clone();
         let tool = request.call.tool.clone();
+        let span = request.span();
         Box::pin(async move {
             let outcome = tokio::time::timeout_at(deadline, next.run(request)).await;
             match outcome {
                 Ok(result) if result.error_kind != Some(ErrorKind::Timeout) => result,
+                // A layer that saw that it could not be done in time; it says so better.
+                Ok(result) if Instant::now() < deadline => result,
                 Ok(_) | Err(_) => {
                     cancel.cancel();
                     self.expired.fetch_add(1, Ordering::Relaxed);
+                    span.note("expired");
                     ToolResult::error(
                         ErrorKind::Timeout,
                         format!("`{tool}` did not answer within {bound:?}"),

@@ -139,6 +139,7 @@ impl Hub {
         let started = &outcome.started;
         let result = &outcome.result;
         let catalog = self.registry.catalog();
+        let bytes_out = result.parts.iter().map(Part::encoded_len).sum();
         CallRecord {
             id: started.id.clone(),
             tool: Arc::clone(&started.tool),
@@ -155,9 +156,10 @@ impl Hub {
                 self.secrets.mask(&text).into_owned()
             }),
             bytes_in: serde_json::to_string(&started.arguments).map_or(0, |text| text.len()),
-            bytes_out: result.parts.iter().map(Part::encoded_len).sum(),
+            bytes_out,
             truncated: result.truncated,
             reached_tool: outcome.reached_tool,
+            layers: outcome.trace.spans(bytes_out),
             parts: Some(result.parts.iter().map(|part| self.masked(part)).collect()),
         }
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::clock::Stamp;
+use crate::middleware::LayerSpan;
 use crate::tool::{CallId, ErrorKind, Part};
 
 /// How many records are kept.
@@ -46,6 +47,8 @@ pub struct CallRecord {
     pub truncated: bool,
     /// Whether it got as far as its tool.
     pub reached_tool: bool,
+    /// What each layer did with it, in the order in which they were entered.
+    pub layers: Arc<[LayerSpan]>,
     /// The parts; absent once the history had to let go of them.
     #[serde(skip)]
     pub parts: Option<Arc<[Part]>>,
@@ -110,6 +113,7 @@ mod tests {
             bytes_out,
             truncated: false,
             reached_tool: true,
+            layers: Arc::new([]),
             parts: Some(Arc::new([])),
         })
     }

@@ -279,6 +279,7 @@ mod tests {
             bytes_out: 10,
             truncated: false,
             reached_tool: true,
+            layers: Arc::new([]),
             parts: None,
         }
     }
