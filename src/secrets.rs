@@ -24,6 +24,10 @@ impl Secrets {
         if value.chars().count() < SHORTEST {
             return;
         }
+        // Most values are seen again and again; making the other forms is what costs.
+        if self.0.read().iter().any(|known| **known == *value) {
+            return;
+        }
         let mut values = self.0.write();
         for form in forms(value) {
             if !values.iter().any(|known| **known == *form) {

@@ -1,12 +1,27 @@
 //! The deployment file: what stands in it, what is wrong with it, and what is built from it
 //! (section 10). The rooms own their settings types; this one reads them from text.
 
+mod assembly;
+pub mod document;
 mod environment;
+mod inference;
+mod kinds;
+mod layers;
+mod load;
+mod mcp;
 mod model;
+mod names;
+mod order;
 mod problem;
+mod resources;
+mod sim;
+mod skills;
 
 pub use environment::{EnvValue, Environment, ProcessEnvironment, Supplied};
+pub use load::{Loaded, load_file, load_text, read_text};
 pub use model::{
     AssemblyImpl, AssemblySpec, Deployment, LoopSpec, ModelSpec, Origin, SourceSettings, SourceSpec,
 };
 pub use problem::{Place, Problem, Problems, Severity};
+pub use resources::read_resources;
+pub use sim::{HINTS, TOOL as SIM_TOOL, read_hints, read_tool as read_sim_tool};

@@ -1,0 +1,500 @@
+//! Reads `resources:` into a [`Deployment`] (rules 10.1 and 10.2).
+
+use std::collections::HashMap;
+
+use super::document::{Data, Reading, Shape, Value};
+use super::kinds::{Dep, Impl, Kind, RESOURCE, ROWS, Row, impls};
+use super::names::{ToolName, report_conflicts};
+use super::order::Graph;
+use super::{
+    AssemblyImpl, AssemblySpec, Deployment, LoopSpec, ModelSpec, Origin, Place, SourceSettings,
+    SourceSpec, assembly, inference, mcp, sim, skills,
+};
+use crate::inference::ModelSettings;
+
+/// A resource whose kind may be known already.
+struct Resource<'d> {
+    name: &'d str,
+    at: Place,
+    value: Value<'d>,
+    kind: Option<Kind>,
+    row: Option<&'static Row>,
+}
+
+/// A name under `deps`.
+struct Named<'d> {
+    key: &'d str,
+    value: Value<'d>,
+}
+
+/// Reads the map under `resources`. Everything that is wrong with it is reported; what is answered
+/// counts only if nothing was.
+pub fn read_resources(
+    reading: &Reading<'_>,
+    resources: &Value<'_>,
+    origin: Origin,
+) -> Option<Deployment> {
+    if let Data::Broken = resources.node.data {
+        return None;
+    }
+    if !resources.is_map() {
+        reading.check(resources, &Shape::Object);
+        return None;
+    }
+    let all: Vec<Resource<'_>> = resources
+        .entries()
+        .map(|(name, at, value)| identify(reading, name, at, value))
+        .collect();
+    if all.is_empty() {
+        reading.error(
+            resources,
+            "`resources` is empty; a deployment needs at least one",
+        );
+        return None;
+    }
+    let index: HashMap<&str, usize> = all
+        .iter()
+        .enumerate()
+        .map(|(index, resource)| (resource.name, index))
+        .collect();
+    let mut graph = Graph::new(all.len());
+    let mut builder = Builder {
+        reading,
+        all: &all,
+        index: &index,
+        tools: Vec::new(),
+        deployment: Deployment {
+            origin,
+            sources: Vec::new(),
+            assemblies: Vec::new(),
+            models: Vec::new(),
+            loops: Vec::new(),
+        },
+    };
+    let mut named = Vec::new();
+    for (position, resource) in all.iter().enumerate() {
+        let names = builder.deps(resource, position, &mut graph);
+        named.push(names);
+    }
+    let order = match graph.order() {
+        Ok(order) => order,
+        Err(cycles) => {
+            for cycle in &cycles {
+                report_cycle(reading, &all, cycle);
+            }
+            (0..all.len()).collect()
+        }
+    };
+    for position in order {
+        builder.build(position, &named[position]);
+    }
+    let Builder {
+        mut tools,
+        deployment,
+        ..
+    } = builder;
+    tools.sort_by_key(|(source, _)| index.get(source.as_str()).copied());
+    report_conflicts(reading, &tools, &deployment.assemblies);
+    Some(deployment)
+}
+
+/// What a resource is. Keys of a resource are checked here, its settings are not.
+fn identify<'d>(reading: &Reading<'_>, name: &'d str, at: Place, value: Value<'d>) -> Resource<'d> {
+    reading.check(&value, &Shape::Fields(&RESOURCE));
+    if name.is_empty() {
+        reading.error_at(at, &value.path, "a resource needs a name that is not empty");
+    }
+    let kind = value.get("kind");
+    if let Some(kind) = &kind {
+        reading.check(kind, &Shape::Text);
+    }
+    let text = kind.as_ref().and_then(|kind| kind.text());
+    let known = Kind::ALL
+        .into_iter()
+        .find(|known| text == Some(known.as_str()));
+    if let (Some(kind), Some(text), None) = (&kind, text, known) {
+        reading.unknown(
+            kind.place(),
+            &kind.path,
+            format!("unknown kind `{}`", shown(kind)),
+            text,
+            Kind::ALL.map(Kind::as_str),
+        );
+    }
+    let row = identify_impl(reading, &value, known);
+    Resource {
+        name,
+        at,
+        value,
+        kind: known,
+        row,
+    }
+}
+
+fn identify_impl(
+    reading: &Reading<'_>,
+    value: &Value<'_>,
+    kind: Option<Kind>,
+) -> Option<&'static Row> {
+    let implementation = value.get("impl")?;
+    reading.check(&implementation, &Shape::Text);
+    let text = implementation.text()?;
+    let Some(kind) = kind else {
+        // The kind is wrong or missing: an impl that nothing has is wrong whatever the kind.
+        if !ROWS.iter().any(|row| row.name == text) {
+            reading.unknown(
+                implementation.place(),
+                &implementation.path,
+                format!("unknown impl `{}`", shown(&implementation)),
+                text,
+                ROWS.iter().map(|row| row.name),
+            );
+        }
+        return None;
+    };
+    let row = impls(kind).find(|row| row.name == text);
+    if row.is_none() {
+        let known: Vec<_> = impls(kind).map(|row| format!("`{}`", row.name)).collect();
+        reading.unknown(
+            implementation.place(),
+            &implementation.path,
+            format!(
+                "`{}` has no impl `{}`; it has {}",
+                kind.as_str(),
+                shown(&implementation),
+                known.join(", ")
+            ),
+            text,
+            impls(kind).map(|row| row.name),
+        );
+    }
+    row
+}
+
+fn shown<'d>(value: &Value<'d>) -> &'d str {
+    value.as_text().map_or("", |text| text.shown())
+}
+
+fn report_cycle(reading: &Reading<'_>, all: &[Resource<'_>], cycle: &[usize]) {
+    let names: Vec<&str> = cycle
+        .iter()
+        .chain(cycle.first())
+        .map(|index| all[*index].name)
+        .collect();
+    if let Some(first) = cycle.first().map(|index| &all[*index]) {
+        let deps = first
+            .value
+            .get("deps")
+            .unwrap_or_else(|| first.value.clone());
+        reading.error(
+            &deps,
+            format!("these depend on each other: {}", names.join(" -> ")),
+        );
+    }
+}
+
+struct Builder<'a, 'd> {
+    reading: &'a Reading<'a>,
+    all: &'a [Resource<'d>],
+    index: &'a HashMap<&'d str, usize>,
+    /// The names that each source brings, as far as they can be seen.
+    tools: Vec<(String, Vec<ToolName>)>,
+    deployment: Deployment,
+}
+
+impl<'d> Builder<'_, 'd> {
+    /// Checks `deps` of a resource and gives the names in it that exist and fit. All that exist go
+    /// into the graph, fitting or not, so that a cycle is seen in any case.
+    fn deps(&self, resource: &Resource<'d>, position: usize, graph: &mut Graph) -> Vec<Named<'d>> {
+        let Some(deps) = resource.value.get("deps") else {
+            return Vec::new();
+        };
+        if !deps.is_map() {
+            self.reading.check(&deps, &Shape::Object);
+            return Vec::new();
+        }
+        let mut named = Vec::new();
+        for (key, place, value) in deps.entries() {
+            let dep = resource.row.map(|row| self.dep(row, key, place, &value));
+            self.reading.check(&value, &Shape::OneOrMany(&Shape::Name));
+            let items = value.items();
+            if let Some(Some(dep)) = dep
+                && !dep.many
+                && items.len() != 1
+            {
+                self.reading
+                    .error(&value, format!("`{key}` takes one name"));
+            }
+            for item in items {
+                let Some(name) = item.text().filter(|name| !name.is_empty()) else {
+                    continue;
+                };
+                match self.index.get(name) {
+                    None => self.dangling(resource, &item, dep.flatten()),
+                    Some(to) => {
+                        graph.add(position, *to);
+                        if let Some(Some(dep)) = dep
+                            && self.fits(dep, &self.all[*to], &item)
+                        {
+                            named.push(Named { key, value: item });
+                        }
+                    }
+                }
+            }
+        }
+        named
+    }
+
+    /// The dependency that a key stands for.
+    fn dep(
+        &self,
+        row: &'static Row,
+        key: &str,
+        place: Place,
+        value: &Value<'_>,
+    ) -> Option<&'static Dep> {
+        let dep = row.deps.iter().find(|dep| dep.takes(key));
+        if dep.is_none() {
+            let keys: Vec<&str> = row
+                .deps
+                .iter()
+                .flat_map(|dep| dep.keys.first().copied())
+                .collect();
+            if keys.is_empty() {
+                self.reading.error_at(
+                    place,
+                    &value.path,
+                    format!("unknown key `{key}`; `{}` depends on nothing", row.name),
+                );
+            } else {
+                self.reading.unknown_key(key, place, &value.path, keys);
+            }
+        }
+        dep
+    }
+
+    fn dangling(&self, resource: &Resource<'_>, item: &Value<'_>, dep: Option<&Dep>) {
+        let name = item.text().unwrap_or_default();
+        let fitting = self.all.iter().filter(|other| {
+            other.name != resource.name
+                && dep.is_none_or(|dep| other.kind.is_none_or(|kind| kind == dep.kind))
+        });
+        self.reading.unknown(
+            item.place(),
+            &item.path,
+            format!("there is no resource `{}`", shown(item)),
+            name,
+            fitting.map(|other| other.name),
+        );
+    }
+
+    /// Whether a resource is what a dependency asks for; what is not known yet is not reported.
+    fn fits(&self, dep: &Dep, other: &Resource<'_>, item: &Value<'_>) -> bool {
+        let Some(kind) = other.kind else { return false };
+        let wanted = match dep.only {
+            Some(only) => format!("{}/{only}", dep.kind.as_str()),
+            None => dep.kind.as_str().to_owned(),
+        };
+        let found = match other.row {
+            Some(row) if dep.only.is_some() => format!("{}/{}", kind.as_str(), row.name),
+            _ => kind.as_str().to_owned(),
+        };
+        let right_impl = dep
+            .only
+            .is_none_or(|only| other.row.is_none_or(|row| row.name == only));
+        if kind == dep.kind && right_impl {
+            return true;
+        }
+        self.reading.error(
+            item,
+            format!(
+                "`{}` is a `{found}`, but a `{wanted}` is needed here",
+                other.name
+            ),
+        );
+        false
+    }
+
+    fn build(&mut self, position: usize, named: &[Named<'_>]) {
+        let resource = &self.all[position];
+        let Some(row) = resource.row else { return };
+        let settings = resource.value.get("settings");
+        if settings.is_none() && row.needs_settings {
+            self.reading.error_at(
+                resource.at,
+                &resource.value.path,
+                format!("`{}` needs `settings`", row.name),
+            );
+            return;
+        }
+        let mut names: Vec<String> = Vec::new();
+        for name in named.iter().filter_map(|named| named.value.string()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        match row.kind {
+            Kind::Source => self.source(position, row, settings, names),
+            Kind::Assembly => self.assembly(position, row, settings.as_ref(), names),
+            Kind::Model => self.model(resource, row, settings),
+            Kind::Loop => self.agent(resource, settings.as_ref(), named),
+        }
+    }
+
+    fn source(
+        &mut self,
+        position: usize,
+        row: &Row,
+        settings: Option<Value<'_>>,
+        deps: Vec<String>,
+    ) {
+        let resource = &self.all[position];
+        let mut tools = Vec::new();
+        let settings = match (row.implementation, settings) {
+            (Impl::Sim, settings) => {
+                sim::read(self.reading, settings.as_ref(), &resource.value, &mut tools)
+                    .map(SourceSettings::Sim)
+            }
+            (Impl::Mcp, Some(settings)) => {
+                mcp::read(self.reading, &settings).map(SourceSettings::Mcp)
+            }
+            (Impl::Skills, Some(settings)) => {
+                skills::read(self.reading, &settings).map(SourceSettings::Skills)
+            }
+            _ => None,
+        };
+        self.tools.push((resource.name.to_owned(), tools));
+        if let Some(settings) = settings {
+            self.deployment.sources.push(SourceSpec {
+                name: resource.name.to_owned(),
+                place: place_of(position),
+                at: resource.at,
+                settings,
+                deps,
+            });
+        }
+    }
+
+    fn assembly(
+        &mut self,
+        position: usize,
+        row: &Row,
+        settings: Option<&Value<'_>>,
+        sources: Vec<String>,
+    ) {
+        let resource = &self.all[position];
+        let names_none = resource.value.get("deps").is_none_or(|deps| {
+            deps.is_map() && deps.entries().all(|(_, _, value)| value.items().is_empty())
+        });
+        if names_none {
+            let at = resource.value.get("deps");
+            self.reading.error_at(
+                at.map_or(resource.at, |deps| deps.place()),
+                &resource.value.path,
+                format!(
+                    "the assembly `{0}` has no source; name one with `deps: {{tool: NAME}}`",
+                    resource.name
+                ),
+            );
+        }
+        let implementation = match row.implementation {
+            Impl::Memory => AssemblyImpl::Memory,
+            _ => AssemblyImpl::Middleware,
+        };
+        let settings = assembly::read(self.reading, settings, implementation, &sources);
+        self.deployment.assemblies.push(AssemblySpec {
+            name: resource.name.to_owned(),
+            place: place_of(position),
+            at: resource.at,
+            implementation,
+            sources,
+            dynamic: settings.dynamic,
+            middlewares: settings.middlewares,
+        });
+    }
+
+    fn model(&mut self, resource: &Resource<'_>, row: &Row, settings: Option<Value<'_>>) {
+        let Some(settings) = settings else { return };
+        let settings = if row.implementation == Impl::OpenAi {
+            inference::read_openai(self.reading, &settings).map(ModelSettings::OpenAi)
+        } else {
+            inference::read_scripted(self.reading, &settings).map(ModelSettings::Scripted)
+        };
+        if let Some(settings) = settings {
+            self.deployment.models.push(ModelSpec {
+                name: resource.name.to_owned(),
+                at: resource.at,
+                settings,
+            });
+        }
+    }
+
+    fn agent(
+        &mut self,
+        resource: &Resource<'_>,
+        settings: Option<&Value<'_>>,
+        named: &[Named<'_>],
+    ) {
+        let settings = inference::read_rounds(self.reading, settings);
+        let model = self.one(resource, Kind::Model, "model", named);
+        let assembly = self.one(resource, Kind::Assembly, "tools", named);
+        if let (Some(model), Some(assembly)) = (model, assembly) {
+            self.deployment.loops.push(LoopSpec {
+                name: resource.name.to_owned(),
+                at: resource.at,
+                model,
+                assembly,
+                settings,
+            });
+        }
+    }
+
+    /// The one resource of a kind that a loop names, or the only one that there is.
+    fn one(
+        &self,
+        resource: &Resource<'_>,
+        kind: Kind,
+        key: &str,
+        named: &[Named<'_>],
+    ) -> Option<String> {
+        let dep = resource.row?.deps.iter().find(|dep| dep.kind == kind)?;
+        let mut own = named.iter().filter(|named| dep.takes(named.key));
+        if let Some(first) = own.next() {
+            if let Some(second) = own.next() {
+                self.reading.error(
+                    &second.value,
+                    format!("a loop takes one `{}`", kind.as_str()),
+                );
+            }
+            return first.value.string();
+        }
+        let deps = resource.value.get("deps");
+        if deps
+            .as_ref()
+            .is_some_and(|deps| deps.entries().any(|(key, _, _)| dep.takes(key)))
+        {
+            // It names one that is not right, which has been reported.
+            return None;
+        }
+        let mut there = self.all.iter().filter(|other| other.kind == Some(kind));
+        match (there.next(), there.next()) {
+            (Some(only), None) => Some(only.name.to_owned()),
+            _ => {
+                self.reading.error_at(
+                    deps.map_or(resource.at, |deps| deps.place()),
+                    &resource.value.path,
+                    format!(
+                        "the loop `{}` needs a `{}`; name one with `deps: {{{key}: NAME}}`",
+                        resource.name,
+                        kind.as_str()
+                    ),
+                );
+                None
+            }
+        }
+    }
+}
+
+fn place_of(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
