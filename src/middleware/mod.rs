@@ -7,6 +7,7 @@ mod chain;
 mod live;
 mod recover;
 mod request;
+mod result_limit;
 pub mod settings;
 mod timeout;
 mod trace;
@@ -15,6 +16,7 @@ pub use chain::{Chain, Endpoint, LayerError, LayerStatus, Next, Run};
 pub use recover::Recover;
 pub(crate) use recover::panic_result;
 pub use request::Request;
+pub use result_limit::ResultLimit;
 pub use timeout::{Timeout, TimeoutRule};
 pub use trace::{LayerSpan, Span, Trace};
 

@@ -128,7 +128,35 @@ impl Part {
 
     /// The length in bytes of the part's JSON (rule 9.4).
     pub fn encoded_len(&self) -> usize {
-        serde_json::to_string(self).map_or(0, |text| text.len())
+        let (shown, media) = match self {
+            // The length of base64 is known without encoding it.
+            Self::Image { bytes, media_type } | Self::Audio { bytes, media_type } => (
+                &Self::Image {
+                    bytes: Bytes::new(),
+                    media_type: media_type.clone(),
+                },
+                base64::encoded_len(bytes.len(), true).unwrap_or(usize::MAX),
+            ),
+            other => (other, 0),
+        };
+        let mut length = Length(0);
+        // Counting cannot fail, and neither can the parts.
+        let _ = serde_json::to_writer(&mut length, shown);
+        length.0.saturating_add(media)
+    }
+}
+
+/// Counts what is written to it.
+struct Length(usize);
+
+impl std::io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -237,6 +265,10 @@ mod tests {
                 name: Some("a".into()),
             },
             Part::json(json!({"k": 1})),
+            Part::Audio {
+                bytes: Bytes::from_static(&[1, 2, 3, 4]),
+                media_type: "audio/wav".into(),
+            },
         ];
         assert_eq!(
             serde_json::to_value(&parts).unwrap(),
@@ -245,11 +277,12 @@ mod tests {
                 {"type": "image", "media_type": "image/png", "data": "AQID"},
                 {"type": "file", "uri": "file:///a", "name": "a"},
                 {"type": "data", "media_type": "application/json", "value": {"k": 1}},
+                {"type": "audio", "media_type": "audio/wav", "data": "AQIDBA=="},
             ])
         );
-        assert_eq!(
-            Part::Text("hi".into()).encoded_len(),
-            r#"{"type":"text","text":"hi"}"#.len()
-        );
+        for part in &parts {
+            let json = serde_json::to_string(part).unwrap();
+            assert_eq!(part.encoded_len(), json.len(), "{json}");
+        }
     }
 }

@@ -1,0 +1,135 @@
+//! `result_limit`: bounds what a result may hold, errors included (rules 9.4 and 9.5).
+
+mod cut;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use self::cut::{Bounds, limit};
+use super::live::Live;
+use super::settings::{DEFAULT_MARKER, MiddlewareSettings};
+use super::{Counter, Middleware, Next, Request, Span, absent};
+use crate::discovery::TOOL_SEARCH;
+use crate::tool::ToolResult;
+
+/// The bounds as settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rule {
+    max: Option<usize>,
+    marker: String,
+    part_budget: Option<usize>,
+}
+
+impl Rule {
+    /// `None` when nothing is bounded.
+    fn of(settings: &MiddlewareSettings) -> Option<Self> {
+        let part_budget = settings.part_budget();
+        let rule = match &settings.result_limit {
+            Some(limit) => Self {
+                max: Some(limit.max),
+                marker: limit.marker.clone(),
+                part_budget,
+            },
+            None => Self {
+                max: None,
+                marker: DEFAULT_MARKER.to_owned(),
+                part_budget,
+            },
+        };
+        (rule.max.is_some() || rule.part_budget.is_some()).then_some(rule)
+    }
+}
+
+/// The layer.
+#[derive(Debug)]
+pub struct ResultLimit {
+    rule: Live<Rule>,
+    results: AtomicU64,
+    kept_bytes: AtomicU64,
+    cut_bytes: AtomicU64,
+}
+
+impl ResultLimit {
+    /// The layer for these settings. It stands in the chain without `result_limit` as well, for
+    /// the bound of non-text parts (rule 9.5); `None` when nothing at all is bounded.
+    pub fn new(settings: &MiddlewareSettings) -> Option<Self> {
+        Rule::of(settings).map(|rule| Self {
+            rule: Live::new(rule),
+            results: AtomicU64::new(0),
+            kept_bytes: AtomicU64::new(0),
+            cut_bytes: AtomicU64::new(0),
+        })
+    }
+
+    fn apply(&self, tool: &str, result: ToolResult, span: &Span) -> ToolResult {
+        let rule = self.rule.get();
+        let bounds = Bounds {
+            max: rule.max,
+            marker: &rule.marker,
+            // The answer of a search is bounded by its `limit` instead (rule 7.4).
+            part_budget: rule.part_budget.filter(|_| tool != TOOL_SEARCH),
+        };
+        let limited = limit(result.parts, bounds);
+        let add = |counter: &AtomicU64, bytes: usize| {
+            counter.fetch_add(bytes as u64, Ordering::Relaxed);
+        };
+        add(&self.kept_bytes, limited.kept_bytes);
+        add(&self.cut_bytes, limited.cut_bytes);
+        if let Some((before, after)) = limited.resized {
+            add(&self.results, 1);
+            span.resized(before, after);
+            span.note("cut");
+        }
+        ToolResult {
+            parts: limited.parts,
+            truncated: result.truncated || limited.resized.is_some(),
+            ..result
+        }
+    }
+}
+
+impl Middleware for ResultLimit {
+    fn name(&self) -> &'static str {
+        "result_limit"
+    }
+
+    fn settings(&self) -> Value {
+        let rule = self.rule.get();
+        json!({
+            "max": rule.max,
+            "marker": rule.marker,
+            "part_budget_bytes": rule.part_budget.unwrap_or(0),
+        })
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let counter = |name, value: &AtomicU64| Counter {
+            name,
+            value: value.load(Ordering::Relaxed),
+        };
+        vec![
+            counter("results_cut", &self.results),
+            counter("kept_bytes", &self.kept_bytes),
+            counter("cut_bytes", &self.cut_bytes),
+        ]
+    }
+
+    fn change(&self, settings: &MiddlewareSettings) -> Result<(), String> {
+        let rule = Rule::of(settings);
+        self.rule.set(rule.ok_or_else(|| absent("result_limit"))?);
+        Ok(())
+    }
+
+    fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
+        let tool = request.call.tool.clone();
+        let span = request.span();
+        Box::pin(async move {
+            let result = next.run(request).await;
+            self.apply(&tool, result, &span)
+        })
+    }
+}
