@@ -1,0 +1,31 @@
+//! The two encodings of URLs that templates need.
+
+use std::fmt::Write as _;
+
+/// One path segment: everything but `A-Za-z0-9-._~` percent-encoded (RFC 3986, 2.3).
+pub(super) fn segment(text: &str) -> String {
+    encode(text, false)
+}
+
+/// `application/x-www-form-urlencoded`, as the WHATWG URL standard serializes it, but with `~`
+/// left as it is.
+pub(super) fn form(text: &str) -> String {
+    encode(text, true)
+}
+
+fn encode(text: &str, plus_for_space: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            b' ' if plus_for_space => out.push('+'),
+            other => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "%{other:02X}");
+            }
+        }
+    }
+    out
+}
