@@ -1,0 +1,496 @@
+//! Cleans a snapshot when it enters the state. What is already clean is shared with the snapshot
+//! that came, and what was cleaned before is found again by identity, so that a version with one
+//! new record costs one record.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib::observe::{
+    CallRecord, DeploymentRow, DeploymentState, RunningRow, Snapshot, ToolRow,
+};
+use toolcrib::registry::Owner;
+use toolcrib::source::{Failure, FailureKind, Launch, LogLine, ServerStatus, Transition};
+use toolcrib::tool::{Definition, Part, Progress};
+
+use crate::text::{Lines, Marks, clean, clean_name};
+
+/// Cleans snapshots one after the other.
+#[derive(Debug)]
+pub(super) struct Cleaner {
+    marks: Marks,
+    servers: Memory<ServerStatus>,
+    records: Memory<CallRecord>,
+    /// The tools of the last snapshot as they came and as they are shown.
+    tools: Option<(Arc<[ToolRow]>, Arc<[ToolRow]>)>,
+    /// Names that had to be changed, by what is shown.
+    names: HashMap<Arc<str>, Arc<str>>,
+}
+
+/// What was cleaned last time, by the address of what came. The original is kept with it, so that
+/// the address cannot be given to another value.
+#[derive(Debug)]
+struct Memory<T>(HashMap<usize, (Arc<T>, Arc<T>)>);
+
+impl<T> Memory<T> {
+    fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    /// Cleans all, forgetting what is no longer among them.
+    fn clean_all(
+        &mut self,
+        all: &[Arc<T>],
+        mut clean: impl FnMut(&Arc<T>) -> Arc<T>,
+    ) -> Arc<[Arc<T>]> {
+        let mut kept = HashMap::with_capacity(all.len());
+        let cleaned = all
+            .iter()
+            .map(|value| {
+                let address = Arc::as_ptr(value).addr();
+                let pair = self
+                    .0
+                    .remove(&address)
+                    .unwrap_or_else(|| (Arc::clone(value), clean(value)));
+                let shown = Arc::clone(&pair.1);
+                kept.insert(address, pair);
+                shown
+            })
+            .collect();
+        self.0 = kept;
+        cleaned
+    }
+}
+
+impl Cleaner {
+    /// A cleaner that has seen nothing.
+    pub(super) fn new(marks: Marks) -> Self {
+        Self {
+            marks,
+            servers: Memory::new(),
+            records: Memory::new(),
+            tools: None,
+            names: HashMap::new(),
+        }
+    }
+
+    /// The name that was shown as `shown`.
+    pub(super) fn original(&self, shown: &Arc<str>) -> Arc<str> {
+        Arc::clone(self.names.get(shown).unwrap_or(shown))
+    }
+
+    /// The snapshot with every text in it cleaned.
+    pub(super) fn clean(&mut self, snapshot: &Arc<Snapshot>) -> Arc<Snapshot> {
+        let tools = self.tools(&snapshot.tools);
+        let mut words = Words {
+            marks: self.marks,
+            names: &mut self.names,
+        };
+        let servers = self
+            .servers
+            .clean_all(&snapshot.servers, |server| Arc::new(words.server(server)));
+        let history = self
+            .records
+            .clean_all(&snapshot.history, |record| words.record(record));
+        let sources = snapshot
+            .sources
+            .iter()
+            .map(|source| {
+                let mut source = source.clone();
+                source.name = words.name(&source.name);
+                source
+            })
+            .collect();
+        let running = snapshot
+            .running
+            .iter()
+            .map(|row| words.running(row))
+            .collect();
+        let refusals = snapshot
+            .refusals
+            .iter()
+            .map(|refusal| toolcrib::registry::Refusal {
+                name: words.name(&refusal.name),
+                refused: words.owner(&refusal.refused),
+                holder: words.owner(&refusal.holder),
+            })
+            .collect();
+        Arc::new(Snapshot {
+            deployment: words.deployment(&snapshot.deployment),
+            sources,
+            servers,
+            tools,
+            refusals,
+            running,
+            history,
+            ..Snapshot::clone(snapshot)
+        })
+    }
+
+    /// The tools are by far the most: they are only looked at when the registry has changed.
+    fn tools(&mut self, tools: &Arc<[ToolRow]>) -> Arc<[ToolRow]> {
+        if let Some((came, shown)) = &self.tools
+            && Arc::ptr_eq(came, tools)
+        {
+            return Arc::clone(shown);
+        }
+        let mut words = Words {
+            marks: self.marks,
+            names: &mut self.names,
+        };
+        let cleaned: Vec<Option<ToolRow>> = tools.iter().map(|row| words.tool(row)).collect();
+        let shown = if cleaned.iter().all(Option::is_none) {
+            Arc::clone(tools)
+        } else {
+            std::iter::zip(cleaned, tools.iter())
+                .map(|(cleaned, row)| cleaned.unwrap_or_else(|| row.clone()))
+                .collect()
+        };
+        self.tools = Some((Arc::clone(tools), Arc::clone(&shown)));
+        shown
+    }
+}
+
+/// Cleans the single values. The methods that give an `Option` give `None` for what is clean.
+struct Words<'n> {
+    marks: Marks,
+    names: &'n mut HashMap<Arc<str>, Arc<str>>,
+}
+
+impl Words<'_> {
+    fn name(&mut self, name: &Arc<str>) -> Arc<str> {
+        match clean_name(name, self.marks) {
+            std::borrow::Cow::Borrowed(_) => Arc::clone(name),
+            std::borrow::Cow::Owned(shown) => {
+                let shown: Arc<str> = shown.into();
+                self.names.insert(Arc::clone(&shown), Arc::clone(name));
+                shown
+            }
+        }
+    }
+
+    fn changed(&self, text: &str) -> Option<String> {
+        match clean(text, Lines::Many, self.marks) {
+            std::borrow::Cow::Borrowed(_) => None,
+            std::borrow::Cow::Owned(shown) => (shown != text).then_some(shown),
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        clean(text, Lines::Many, self.marks).into_owned()
+    }
+
+    fn line(&self, text: &str) -> String {
+        clean(text, Lines::One, self.marks).into_owned()
+    }
+
+    fn lines(&self, texts: &[String]) -> Vec<String> {
+        texts.iter().map(|text| self.line(text)).collect()
+    }
+
+    fn value(&self, value: &Value) -> Option<Value> {
+        match value {
+            Value::String(text) => self.changed(text).map(Value::String),
+            Value::Array(items) => {
+                let cleaned: Vec<_> = items.iter().map(|item| self.value(item)).collect();
+                cleaned.iter().any(Option::is_some).then(|| {
+                    std::iter::zip(cleaned, items)
+                        .map(|(cleaned, item)| cleaned.unwrap_or_else(|| item.clone()))
+                        .collect()
+                })
+            }
+            Value::Object(map) => {
+                let cleaned: Vec<_> = map
+                    .iter()
+                    .map(|(key, item)| {
+                        let key = match clean_name(key, self.marks) {
+                            std::borrow::Cow::Borrowed(_) => None,
+                            std::borrow::Cow::Owned(shown) => Some(shown),
+                        };
+                        (key, self.value(item))
+                    })
+                    .collect();
+                let any = cleaned
+                    .iter()
+                    .any(|(key, item)| key.is_some() || item.is_some());
+                any.then(|| {
+                    std::iter::zip(cleaned, map)
+                        .map(|((shown, cleaned), (key, item))| {
+                            (
+                                shown.unwrap_or_else(|| key.clone()),
+                                cleaned.unwrap_or_else(|| item.clone()),
+                            )
+                        })
+                        .collect()
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn owner(&mut self, owner: &Owner) -> Owner {
+        Owner {
+            precedence: owner.precedence,
+            source: self.name(&owner.source),
+            server: owner.server.as_ref().map(|server| self.name(server)),
+        }
+    }
+
+    fn deployment(&mut self, row: &DeploymentRow) -> DeploymentRow {
+        DeploymentRow {
+            name: self.name(&row.name),
+            state: match &row.state {
+                DeploymentState::Failed { cause } => DeploymentState::Failed {
+                    cause: self.line(cause),
+                },
+                other => other.clone(),
+            },
+            warnings: self.lines(&row.warnings).into(),
+        }
+    }
+
+    fn tool(&mut self, row: &ToolRow) -> Option<ToolRow> {
+        let definition = &row.definition;
+        let raw_name = definition.shared_name();
+        let name = self.name(&raw_name);
+        let owner = self.owner(&row.owner);
+        let description = self.changed(definition.description());
+        let schema = self.value(definition.input_schema());
+        let title = row.title.as_ref().and_then(|title| self.changed(title));
+        let original = row.original_name.as_ref().map(|name| self.name(name));
+        let defined_at = row.defined_at.as_ref().map(|place| self.name(place));
+        let is_clean = description.is_none()
+            && schema.is_none()
+            && title.is_none()
+            && name == raw_name
+            && owner == row.owner
+            && original == row.original_name
+            && defined_at == row.defined_at;
+        if is_clean {
+            return None;
+        }
+        let title = title.map(Into::into).or_else(|| row.title.clone());
+        let shown = Definition::with_title(
+            name,
+            title.as_ref().map(ToString::to_string),
+            description.unwrap_or_else(|| definition.description().to_owned()),
+            schema.unwrap_or_else(|| definition.input_schema().clone()),
+        );
+        Some(ToolRow {
+            // A name that is not empty stays so, and an object stays an object.
+            definition: shown.unwrap_or_else(|_| definition.clone()),
+            owner,
+            title,
+            original_name: original,
+            defined_at,
+            ..row.clone()
+        })
+    }
+
+    fn running(&mut self, row: &RunningRow) -> RunningRow {
+        RunningRow {
+            tool: self.name(&row.tool),
+            session: row.session.as_ref().map(|name| self.name(name)),
+            arguments: self
+                .value(&row.arguments)
+                .unwrap_or_else(|| row.arguments.clone()),
+            progress: row.progress.as_ref().map(|progress| Progress {
+                message: progress.message.as_ref().map(|text| self.line(text)),
+                ..progress.clone()
+            }),
+            ..row.clone()
+        }
+    }
+
+    fn record(&mut self, record: &Arc<CallRecord>) -> Arc<CallRecord> {
+        let tool = self.name(&record.tool);
+        let session = record.session.as_ref().map(|name| self.name(name));
+        let arguments = self.value(&record.arguments);
+        let error = record.error.as_ref().and_then(|text| self.changed(text));
+        let parts = record.parts.as_ref().and_then(|parts| self.parts(parts));
+        let is_clean = arguments.is_none()
+            && error.is_none()
+            && parts.is_none()
+            && tool == record.tool
+            && session == record.session;
+        if is_clean {
+            return Arc::clone(record);
+        }
+        Arc::new(CallRecord {
+            tool,
+            session,
+            arguments: arguments.unwrap_or_else(|| record.arguments.clone()),
+            error: error.or_else(|| record.error.clone()),
+            parts: parts.or_else(|| record.parts.clone()),
+            ..CallRecord::clone(record)
+        })
+    }
+
+    fn parts(&self, parts: &Arc<[Part]>) -> Option<Arc<[Part]>> {
+        let cleaned: Vec<_> = parts.iter().map(|part| self.part(part)).collect();
+        cleaned.iter().any(Option::is_some).then(|| {
+            std::iter::zip(cleaned, parts.iter())
+                .map(|(cleaned, part)| cleaned.unwrap_or_else(|| part.clone()))
+                .collect()
+        })
+    }
+
+    fn part(&self, part: &Part) -> Option<Part> {
+        match part {
+            Part::Text(text) => self.changed(text).map(Part::Text),
+            Part::Data { value, media_type } => {
+                let (cleaned, kind) = (self.value(value), self.changed(media_type));
+                (cleaned.is_some() || kind.is_some()).then(|| Part::Data {
+                    value: cleaned.unwrap_or_else(|| value.clone()),
+                    media_type: kind.unwrap_or_else(|| media_type.clone()),
+                })
+            }
+            Part::Image { bytes, media_type } => {
+                self.changed(media_type).map(|media_type| Part::Image {
+                    bytes: bytes.clone(),
+                    media_type,
+                })
+            }
+            Part::Audio { bytes, media_type } => {
+                self.changed(media_type).map(|media_type| Part::Audio {
+                    bytes: bytes.clone(),
+                    media_type,
+                })
+            }
+            Part::File {
+                uri,
+                media_type,
+                name,
+            } => Some(Part::File {
+                uri: self.line(uri),
+                media_type: media_type.as_ref().map(|text| self.line(text)),
+                name: name.as_ref().map(|text| self.line(text)),
+            }),
+        }
+    }
+
+    fn server(&mut self, server: &ServerStatus) -> ServerStatus {
+        ServerStatus {
+            source: self.name(&server.source),
+            name: self.name(&server.name),
+            launch: self.launch(&server.launch),
+            last_error: server
+                .last_error
+                .as_ref()
+                .map(|failure| Arc::new(self.failure(failure))),
+            protocol: server.protocol.as_ref().map(|text| self.line(text)),
+            server_info: server
+                .server_info
+                .as_ref()
+                .map(|info| toolcrib::source::ServerInfo {
+                    name: self.line(&info.name),
+                    version: self.line(&info.version),
+                }),
+            capabilities: self.lines(&server.capabilities),
+            instructions: server.instructions.as_ref().map(|text| {
+                self.changed(text)
+                    .map_or_else(|| Arc::clone(text), Into::into)
+            }),
+            warnings: self.lines(&server.warnings).into(),
+            log: self.log(&server.log),
+            history: server
+                .history
+                .iter()
+                .map(|transition| Transition {
+                    reason: self.line(&transition.reason),
+                    ..transition.clone()
+                })
+                .collect(),
+            ..server.clone()
+        }
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Launch {
+        match launch {
+            Launch::Stdio {
+                command,
+                args,
+                resolved,
+                cwd,
+                env,
+                pid,
+            } => Launch::Stdio {
+                command: self.line(command),
+                args: self.lines(args),
+                resolved: resolved.as_ref().map(|text| self.line(text)),
+                cwd: self.line(cwd),
+                env: self.lines(env),
+                pid: *pid,
+            },
+            Launch::Http { url, headers } => Launch::Http {
+                url: self.line(url),
+                headers: self.lines(headers),
+            },
+        }
+    }
+
+    fn failure(&self, failure: &Failure) -> Failure {
+        Failure {
+            kind: self.kind(&failure.kind),
+            message: self.line(&failure.message),
+            advice: failure.advice.as_ref().map(|text| self.line(text)),
+            stderr: self.log(&failure.stderr),
+            ..failure.clone()
+        }
+    }
+
+    fn kind(&self, kind: &FailureKind) -> FailureKind {
+        match kind {
+            FailureKind::CommandNotFound { command, path } => FailureKind::CommandNotFound {
+                command: self.line(command),
+                path: self.line(path),
+            },
+            FailureKind::HttpStatus {
+                status,
+                body,
+                www_authenticate,
+            } => FailureKind::HttpStatus {
+                status: *status,
+                body: self.line(body),
+                www_authenticate: www_authenticate.as_ref().map(|text| self.line(text)),
+            },
+            FailureKind::NotMcp { content_type, body } => FailureKind::NotMcp {
+                content_type: self.line(content_type),
+                body: self.line(body),
+            },
+            FailureKind::RpcError { code, message } => FailureKind::RpcError {
+                code: *code,
+                message: self.line(message),
+            },
+            FailureKind::UnsupportedProtocol { offered } => FailureKind::UnsupportedProtocol {
+                offered: self.line(offered),
+            },
+            FailureKind::SpawnFailed
+            | FailureKind::ProcessExited { .. }
+            | FailureKind::OutputClosed
+            | FailureKind::ConnectionRefused
+            | FailureKind::ConnectionReset
+            | FailureKind::NameNotResolved
+            | FailureKind::Tls { .. }
+            | FailureKind::TimedOut
+            | FailureKind::ProbesMissed
+            | FailureKind::BadSettings
+            | FailureKind::Other => kind.clone(),
+        }
+    }
+
+    fn log(&self, lines: &Arc<[LogLine]>) -> Arc<[LogLine]> {
+        lines
+            .iter()
+            .map(|line| {
+                let mut line = line.clone();
+                let text = line.text.trim_end();
+                if let std::borrow::Cow::Owned(shown) = clean(text, Lines::One, self.marks) {
+                    line.text = shown.into();
+                }
+                line.level = line.level.map(|level| self.line(&level));
+                line
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,53 @@
+//! What the state asks the driver to do. Every command that has an answer carries an id.
+
+use std::sync::Arc;
+
+use toolcrib::control::ControlError;
+use toolcrib::executor::Outcome;
+use toolcrib::source::ServerOrder;
+use toolcrib::tool::{Call, CallId};
+
+/// Identity of a question, so that a late answer can be told from the one that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct OrderId(pub(super) u64);
+
+/// An effect.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Give an order to a server.
+    Server {
+        id: OrderId,
+        source: Arc<str>,
+        server: Arc<str>,
+        order: ServerOrder,
+    },
+    /// Run a call.
+    Call { id: OrderId, call: Box<Call> },
+    /// Cancel a running call.
+    Cancel { id: OrderId, call: CallId },
+    /// Put text on the terminal's clipboard.
+    Copy(String),
+    /// Write a screen's text to a new file in the working directory.
+    Save {
+        id: OrderId,
+        name: String,
+        text: String,
+    },
+    /// Switch mouse reports on or off.
+    Mouse(bool),
+    /// End the console.
+    Quit,
+}
+
+/// What a command came to.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// Of [`Command::Server`]: a sentence that says what was done.
+    Server(Result<String, ControlError>),
+    /// Of [`Command::Call`].
+    Called(Box<Result<Outcome, ControlError>>),
+    /// Of [`Command::Cancel`]: whether such a call ran.
+    Cancelled(Result<bool, ControlError>),
+    /// Of [`Command::Save`]: where it was written, or why not.
+    Saved(Result<String, String>),
+}

@@ -1,0 +1,188 @@
+//! The loop: keys, snapshots, answers and time become events; commands become tasks; the pacer
+//! says when to draw. Nothing here waits for a command.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use toolcrib::clock::Stamp;
+use toolcrib::control::Control;
+use toolcrib::registry::CloseFailure;
+use toolcrib::runtime::Runtime;
+
+use super::command::{Answer, Command, OrderId};
+use super::event::Event;
+use super::keyboard::{self, Typed};
+use super::pacer::FramePacer;
+use super::shared::Options;
+use super::signals::{End, Resizes};
+use super::state::State;
+use super::terminal::Screen;
+use super::update::update;
+use super::view::view;
+
+/// How often time is taken in: ages are shown in whole seconds.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Why the console could not be shown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConsoleError {
+    /// The terminal refuses.
+    #[error(
+        "the console needs a terminal: {0}; `toolcrib view SCREEN` prints a screen without one"
+    )]
+    Terminal(#[source] io::Error),
+}
+
+/// Shows the console until the operator quits, a signal comes or the terminal goes away; then
+/// gives the terminal back and shuts the runtime down. Gives what could not be closed.
+pub(crate) async fn run(
+    runtime: Runtime,
+    options: Options,
+) -> Result<Vec<CloseFailure>, ConsoleError> {
+    let shown = show(&runtime, options).await;
+    let failures = runtime.shutdown().await;
+    shown.map_err(ConsoleError::Terminal)?;
+    Ok(failures)
+}
+
+async fn show(runtime: &Runtime, options: Options) -> io::Result<()> {
+    let mut end = End::new()?;
+    let mut resizes = Resizes::new()?;
+    let mut snapshots = runtime.snapshot();
+    let first = Arc::clone(&snapshots.borrow_and_update());
+    let mut screen = Screen::take()?;
+    let mut keys = keyboard::start()?;
+    let (columns, rows) = crossterm::terminal::size()?;
+    let mut state = State::new(options, &first, (columns, rows));
+    let mut work = Work::new(runtime.control());
+    let mut pacer = FramePacer::default();
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    pacer.request();
+    loop {
+        let now = Instant::now();
+        if pacer.take(now) {
+            // A terminal that is gone ends the console; there is nobody to show the error to.
+            if screen.terminal.draw(|frame| view(&state, frame)).is_err() {
+                return Ok(());
+            }
+        }
+        let frame = pacer.deadline(Instant::now());
+        let event = tokio::select! {
+            biased;
+            () = end.wait() => return Ok(()),
+            typed = keys.recv() => match typed {
+                Some(Typed::Event(event)) => event,
+                Some(Typed::Gone) | None => return Ok(()),
+            },
+            (columns, rows) = resizes.wait() => Event::Resize(columns, rows),
+            Some((id, answer)) = work.answers.recv() => Event::Answered(id, answer),
+            () = sleep_until(frame) => continue,
+            Ok(()) = snapshots.changed() => {
+                Event::Snapshot(Arc::clone(&snapshots.borrow_and_update()))
+            }
+            _ = tick.tick() => Event::Tick(Stamp::now()),
+        };
+        for command in update(&mut state, event) {
+            if work.perform(command).is_break() {
+                return Ok(());
+            }
+        }
+        pacer.request();
+    }
+}
+
+/// Waits for the deadline, or for ever where there is none.
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The tasks that commands became. They end with it.
+struct Work {
+    control: Control,
+    tasks: JoinSet<()>,
+    sender: mpsc::Sender<(OrderId, Answer)>,
+    answers: mpsc::Receiver<(OrderId, Answer)>,
+}
+
+impl Work {
+    fn new(control: Control) -> Self {
+        // A task whose answer finds no room waits; nobody else does.
+        let (sender, answers) = mpsc::channel(64);
+        Self {
+            control,
+            tasks: JoinSet::new(),
+            sender,
+            answers,
+        }
+    }
+
+    fn perform(&mut self, command: Command) -> std::ops::ControlFlow<()> {
+        while self.tasks.try_join_next().is_some() {}
+        let control = self.control.clone();
+        match command {
+            Command::Server {
+                id,
+                source,
+                server,
+                order,
+            } => self.spawn(id, async move {
+                Answer::Server(control.server(&source, &server, order).await)
+            }),
+            Command::Call { id, call } => self.spawn(id, async move {
+                Answer::Called(Box::new(control.call(*call).await))
+            }),
+            Command::Cancel { id, call } => {
+                self.spawn(
+                    id,
+                    async move { Answer::Cancelled(control.cancel(call).await) },
+                )
+            }
+            Command::Save { id, name, text } => {
+                self.spawn(id, async move { Answer::Saved(save(&name, text).await) });
+            }
+            Command::Copy(text) => {
+                let _ = Screen::copy(&text);
+            }
+            Command::Mouse(on) => {
+                let _ = Screen::mouse(on);
+            }
+            Command::Quit => return std::ops::ControlFlow::Break(()),
+        }
+        std::ops::ControlFlow::Continue(())
+    }
+
+    fn spawn(&mut self, id: OrderId, work: impl Future<Output = Answer> + Send + 'static) {
+        let sender = self.sender.clone();
+        self.tasks.spawn(async move {
+            let answer = work.await;
+            // The console has gone: nobody waits.
+            let _ = sender.send((id, answer)).await;
+        });
+    }
+}
+
+/// Writes a new file in the working directory; an existing one is never overwritten.
+async fn save(name: &str, text: String) -> Result<String, String> {
+    let place: PathBuf = std::env::current_dir()
+        .map_err(|error| error.to_string())?
+        .join(name);
+    let shown = place.display().to_string();
+    let written = tokio::task::spawn_blocking(move || {
+        use std::io::Write as _;
+        std::fs::File::create_new(&place)?.write_all(text.as_bytes())
+    });
+    match written.await {
+        Ok(Ok(())) => Ok(shown),
+        Ok(Err(error)) => Err(format!("{shown}: {error}")),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,329 @@
+//! The one table of keys: input, footer, help and palette read it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::screens::ScreenId;
+
+/// A key as a person presses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Press {
+    /// A character, with shift already applied.
+    Char(char),
+    /// The same character twice in a row.
+    Twice(char),
+    /// A character with `ctrl`.
+    Ctrl(char),
+    /// A key with a name.
+    Named(KeyCode),
+}
+
+impl Press {
+    /// How it is written in the footer and the help.
+    pub(crate) fn label(self) -> String {
+        match self {
+            Self::Char(' ') => "space".into(),
+            Self::Char(char) => char.to_string(),
+            Self::Twice(char) => format!("{char} {char}"),
+            Self::Ctrl(char) => format!("ctrl-{char}"),
+            Self::Named(code) => match code {
+                KeyCode::Enter => "enter".into(),
+                KeyCode::Esc => "esc".into(),
+                KeyCode::Tab => "tab".into(),
+                KeyCode::BackTab => "shift-tab".into(),
+                KeyCode::Up => "up".into(),
+                KeyCode::Down => "down".into(),
+                KeyCode::Left => "left".into(),
+                KeyCode::Right => "right".into(),
+                KeyCode::PageUp => "page-up".into(),
+                KeyCode::PageDown => "page-down".into(),
+                KeyCode::Home => "home".into(),
+                KeyCode::End => "end".into(),
+                other => format!("{other:?}").to_lowercase(),
+            },
+        }
+    }
+
+    /// The press that a key event is; `None` for keys the console has no use for.
+    pub(crate) fn of(key: KeyEvent) -> Option<Self> {
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        if key.modifiers.contains(KeyModifiers::ALT) {
+            return None;
+        }
+        match key.code {
+            KeyCode::Char(char) if ctrl => Some(Self::Ctrl(char.to_ascii_lowercase())),
+            KeyCode::Char(char) => Some(Self::Char(char)),
+            KeyCode::Tab if key.modifiers.contains(KeyModifiers::SHIFT) => {
+                Some(Self::Named(KeyCode::BackTab))
+            }
+            code => Some(Self::Named(code)),
+        }
+    }
+}
+
+/// Something an operator can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Action {
+    /// Show a screen.
+    Go(ScreenId),
+    /// Select the next row, or scroll down.
+    Down,
+    /// Select the previous row, or scroll up.
+    Up,
+    /// To the first row.
+    First,
+    /// To the last row.
+    Last,
+    /// Half a page down.
+    HalfDown,
+    /// Half a page up.
+    HalfUp,
+    /// The next pane.
+    NextPane,
+    /// The previous pane.
+    PreviousPane,
+    /// The next sub-tab.
+    NextTab,
+    /// The previous sub-tab.
+    PreviousTab,
+    /// Open what is selected.
+    Open,
+    /// Describe what is selected.
+    Describe,
+    /// One level back.
+    Back,
+    /// Filter or search.
+    Filter,
+    /// The next hit.
+    NextHit,
+    /// The previous hit.
+    PreviousHit,
+    /// Sort by the next column.
+    Sort,
+    /// Invert the order.
+    Invert,
+    /// Freeze and thaw the view.
+    Freeze,
+    /// Follow the newest.
+    Follow,
+    /// Zoom the pane.
+    Zoom,
+    /// Copy what is selected.
+    Copy,
+    /// Wrap long lines.
+    Wrap,
+    /// To the logs of what is selected.
+    Logs,
+    /// Write the screen as text.
+    Save,
+    /// Mouse on and off.
+    Mouse,
+    /// The help.
+    Help,
+    /// The palette.
+    Palette,
+    /// Put the newcomer's hint away.
+    DismissHint,
+    /// Reconnect a server now.
+    Reconnect,
+    /// Probe a server now.
+    Probe,
+    /// Disable or enable a server.
+    Toggle,
+    /// Open the call form of a tool.
+    Call,
+    /// Change the exposure of a tool.
+    Exposure,
+    /// Cancel a running call.
+    Cancel,
+    /// Repeat a call.
+    Repeat,
+    /// Fewer levels of the log.
+    LessLog,
+    /// More levels of the log.
+    MoreLog,
+    /// Show or hide the log's targets.
+    LogTargets,
+    /// End the console.
+    Quit,
+    /// End the console whatever runs.
+    QuitNow,
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    /// The keys, the one that is shown first.
+    pub(crate) keys: &'static [Press],
+    /// What they do.
+    pub(crate) action: Action,
+    /// Its name in the palette.
+    pub(crate) name: &'static str,
+    /// The word in the footer; `None` keeps it out of there.
+    pub(crate) footer: Option<&'static str>,
+    /// What it does, in a sentence.
+    pub(crate) about: &'static str,
+    /// Whether it changes something and is refused by `--read-only`.
+    pub(crate) changes: bool,
+}
+
+const fn row(
+    keys: &'static [Press],
+    action: Action,
+    name: &'static str,
+    footer: Option<&'static str>,
+    about: &'static str,
+) -> Binding {
+    Binding {
+        keys,
+        action,
+        name,
+        footer,
+        about,
+        changes: false,
+    }
+}
+
+const fn change(
+    keys: &'static [Press],
+    action: Action,
+    name: &'static str,
+    footer: Option<&'static str>,
+    about: &'static str,
+) -> Binding {
+    Binding {
+        keys,
+        action,
+        name,
+        footer,
+        about,
+        changes: true,
+    }
+}
+
+use KeyCode as K;
+use Press::{Char, Ctrl, Named, Twice};
+
+/// Every key. What comes first is shown first in the footer.
+#[rustfmt::skip]
+pub(crate) const KEYMAP: &[Binding] = &[
+    row(&[Named(K::Enter)], Action::Open, "open", Some("open"), "open what is selected"),
+    row(&[Char('d')], Action::Describe, "describe", Some("describe"), "describe what is selected"),
+    change(&[Char('c')], Action::Call, "call", Some("call"), "open the form that calls the selected tool"),
+    change(&[Char('r')], Action::Reconnect, "reconnect", Some("reconnect"), "drop the connection of the selected server, if any, and connect now"),
+    change(&[Char('p')], Action::Probe, "probe", Some("probe"), "prove now that the selected server answers"),
+    change(&[Char('D')], Action::Toggle, "disable or enable", Some("disable/enable"), "disconnect the selected server until you enable it again; asks first"),
+    change(&[Char('e')], Action::Exposure, "exposure", Some("exposure"), "change how the selected tool comes into view, in this process only"),
+    change(&[Char('R')], Action::Repeat, "repeat the call", Some("repeat"), "run the selected call again with the same arguments; asks first"),
+    change(&[Char('X')], Action::Cancel, "cancel the call", Some("cancel"), "ask the selected running call to stop; asks first"),
+    row(&[Char('l')], Action::Logs, "logs of the selection", Some("logs"), "show the logs of what is selected"),
+    row(&[Char('/')], Action::Filter, "filter", Some("filter"), "filter the list, or search in the text pane"),
+    row(&[Char('n')], Action::NextHit, "next hit", Some("next"), "to the next hit of the search"),
+    row(&[Char('N')], Action::PreviousHit, "previous hit", None, "to the previous hit of the search"),
+    row(&[Char('-')], Action::LessLog, "fewer log levels", Some("less"), "show fewer levels of the log"),
+    row(&[Char('+'), Char('=')], Action::MoreLog, "more log levels", Some("more"), "show more levels of the log"),
+    row(&[Char('t')], Action::LogTargets, "log targets", Some("targets"), "show or hide the list of the log's targets"),
+    row(&[Char('s')], Action::Sort, "sort", Some("sort"), "sort the list by its next column"),
+    row(&[Char('i')], Action::Invert, "invert", None, "invert the order of the list"),
+    row(&[Named(K::Tab)], Action::NextPane, "next pane", Some("pane"), "give the focus to the next pane"),
+    row(&[Named(K::BackTab)], Action::PreviousPane, "previous pane", None, "give the focus to the previous pane"),
+    row(&[Char(']')], Action::NextTab, "next sub-tab", Some("sub-tab"), "show the next sub-tab of the evidence"),
+    row(&[Char('[')], Action::PreviousTab, "previous sub-tab", None, "show the previous sub-tab of the evidence"),
+    row(&[Char('j'), Named(K::Down)], Action::Down, "down", None, "select the next row, or scroll down"),
+    row(&[Char('k'), Named(K::Up)], Action::Up, "up", None, "select the previous row, or scroll up"),
+    row(&[Twice('g'), Named(K::Home)], Action::First, "first", None, "to the first row"),
+    row(&[Char('G'), Named(K::End)], Action::Last, "last", None, "to the last row"),
+    row(&[Ctrl('d'), Named(K::PageDown)], Action::HalfDown, "half a page down", None, "half a page down"),
+    row(&[Ctrl('u'), Named(K::PageUp)], Action::HalfUp, "half a page up", None, "half a page up"),
+    row(&[Char('f')], Action::Follow, "follow", Some("follow"), "follow the newest line, and stop following"),
+    row(&[Char('w')], Action::Wrap, "wrap", Some("wrap"), "wrap long lines, or cut them"),
+    row(&[Char('z')], Action::Zoom, "zoom", Some("zoom"), "give the whole screen to the pane, without borders, for copying"),
+    row(&[Char('y')], Action::Copy, "copy", Some("copy"), "copy what is selected to the clipboard (OSC 52)"),
+    row(&[Char(' ')], Action::Freeze, "freeze", Some("freeze"), "freeze the view, and let it move on"),
+    row(&[Ctrl('s')], Action::Save, "save the screen", None, "write the screen as text to a file in the working directory"),
+    row(&[Char('m')], Action::Mouse, "mouse", None, "switch the mouse on or off; off leaves selecting to the terminal"),
+    row(&[Char('x')], Action::DismissHint, "dismiss the hint", Some("hide hint"), "put the hint for newcomers away"),
+    row(&[Named(K::Esc)], Action::Back, "back", Some("back"), "one level back; never quits"),
+    row(&[Char('1')], Action::Go(ScreenId::Overview), "overview", None, "show what needs attention, the servers and how calls fare"),
+    row(&[Char('2')], Action::Go(ScreenId::Sources), "sources", None, "show the sources and servers with the evidence of their health"),
+    row(&[Char('3')], Action::Go(ScreenId::Tools), "tools", None, "show the tools of the registry"),
+    row(&[Char('4')], Action::Go(ScreenId::Sessions), "sessions", None, "show what each session sees and why"),
+    row(&[Char('5')], Action::Go(ScreenId::Telemetry), "telemetry", None, "show counts and latencies"),
+    row(&[Char('6')], Action::Go(ScreenId::Calls), "calls", None, "show the calls that run and those that ended"),
+    row(&[Char('7')], Action::Go(ScreenId::Traffic), "traffic", None, "show the messages on the wire"),
+    row(&[Char('8')], Action::Go(ScreenId::Logs), "logs", None, "show the log"),
+    row(&[Char('9')], Action::Go(ScreenId::Chat), "chat", None, "talk to a model that uses the tools"),
+    row(&[Char(':'), Ctrl('p')], Action::Palette, "palette", Some("palette"), "every action by its name"),
+    row(&[Char('?')], Action::Help, "help", Some("help"), "the keys that work here, searchable"),
+    row(&[Char('q')], Action::Quit, "quit", Some("quit"), "end; asks while calls that you fired still run"),
+    row(&[Ctrl('c')], Action::QuitNow, "quit now", None, "end, whatever runs"),
+];
+
+/// The row of an action. Every action has one; a test holds that.
+pub(crate) fn binding(action: Action) -> Option<&'static Binding> {
+    KEYMAP.iter().find(|row| row.action == action)
+}
+
+/// What a press means to the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meaning {
+    /// It is bound.
+    Bound(&'static Binding),
+    /// It is the first half of a double press.
+    Half(char),
+    /// Nothing.
+    Nothing,
+}
+
+/// Looks a press up, after `half` has been pressed already. A key may stand in several rows; the
+/// first whose action works now counts, and if none does, the first.
+pub(crate) fn look_up(press: Press, half: Option<char>, works: impl Fn(Action) -> bool) -> Meaning {
+    let find = |wanted: Press| {
+        let mut rows = KEYMAP.iter().filter(|row| row.keys.contains(&wanted));
+        let first = rows.clone().next();
+        rows.find(|row| works(row.action)).or(first)
+    };
+    if let Press::Char(char) = press
+        && let Some(row) = find(Press::Twice(char))
+    {
+        return match half == Some(char) {
+            true => Meaning::Bound(row),
+            false => Meaning::Half(char),
+        };
+    }
+    find(press).map_or(Meaning::Nothing, Meaning::Bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_row_has_keys_a_sentence_and_a_name_and_an_action_of_its_own() {
+        let mut names = HashSet::new();
+        let mut actions = HashSet::new();
+        for row in KEYMAP {
+            assert!(
+                !row.keys.is_empty() && !row.about.is_empty(),
+                "{}",
+                row.name
+            );
+            assert!(names.insert(row.name), "{} stands there twice", row.name);
+            assert!(actions.insert(row.action), "{} has two rows", row.name);
+        }
+    }
+
+    #[test]
+    fn g_needs_a_second_g_and_another_key_breaks_the_pair() {
+        let action = |press, half| match look_up(press, half, |_| true) {
+            Meaning::Bound(row) => Ok(row.action),
+            Meaning::Half(char) => Err(Some(char)),
+            Meaning::Nothing => Err(None),
+        };
+        assert_eq!(action(Press::Char('g'), None), Err(Some('g')));
+        assert_eq!(action(Press::Char('g'), Some('g')), Ok(Action::First));
+        assert_eq!(action(Press::Char('j'), Some('g')), Ok(Action::Down));
+        assert_eq!(action(Press::Char('Q'), None), Err(None));
+    }
+}

@@ -1,0 +1,31 @@
+//! The console: a pure state machine over what the library publishes. [`run`] owns the terminal;
+//! everything else is `update(&mut State, Event) -> Vec<Command>` and `view(&State, &mut Frame)`.
+//! It knows the snapshot and the control, nothing else of the library's inside.
+
+mod clean;
+mod command;
+mod driver;
+mod event;
+mod figures;
+mod frame;
+mod input;
+mod keyboard;
+mod keymap;
+mod overlay;
+mod pacer;
+mod pane;
+mod reader;
+mod roster;
+mod screens;
+mod shared;
+mod signals;
+mod state;
+mod terminal;
+mod theme;
+mod update;
+mod view;
+
+pub(crate) use driver::run;
+pub(crate) use screens::ScreenId;
+pub(crate) use shared::Options;
+pub(crate) use view::render_once;

@@ -1,0 +1,24 @@
+//! What lies over a screen and has the keys: a question, the filter's line, the help, the palette.
+
+mod confirm;
+mod help;
+mod palette;
+
+pub(super) use confirm::Confirm;
+pub(super) use help::Help;
+pub(super) use palette::Palette;
+
+use super::input::Input;
+
+/// At most one thing lies over the screen.
+#[derive(Debug)]
+pub(super) enum Overlay {
+    /// A question that wants a yes.
+    Confirm(Confirm),
+    /// The line that `/` opens. `before` is what `esc` brings back.
+    Filter { input: Input, before: String },
+    /// The keys that work here.
+    Help(Help),
+    /// Every action by name.
+    Palette(Palette),
+}

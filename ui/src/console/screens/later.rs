@@ -1,0 +1,53 @@
+//! Screens that are not built yet: they say what will be in them.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::Screen;
+use crate::console::keymap::Action;
+use crate::console::pane;
+use crate::console::shared::Shared;
+
+/// A screen with a single sentence.
+#[derive(Debug)]
+pub(crate) struct Later {
+    title: &'static str,
+    sentence: &'static str,
+}
+
+pub(super) const SESSIONS: Later = Later {
+    title: "Sessions",
+    sentence: "Here each session will show, round by round, which tools its model was sent, which were withheld and why, and how its pool changed.",
+};
+
+pub(super) const TELEMETRY: Later = Later {
+    title: "Telemetry",
+    sentence: "Here counts, latencies and sizes will stand by tool, source and layer, with the state of the metrics and traces that are exported.",
+};
+
+pub(super) const TRAFFIC: Later = Later {
+    title: "Traffic",
+    sentence: "Here the messages between toolcrib and each server will stand as they went over the wire, with secrets masked.",
+};
+
+pub(super) const CHAT: Later = Later {
+    title: "Chat",
+    sentence: "Here you will talk to a model that uses the tools, and see each of its rounds and calls.",
+};
+
+impl Screen for Later {
+    fn refresh(&mut self, _: &Shared, _: Rect) {}
+
+    fn can(&self, _: Action, _: &Shared) -> bool {
+        false
+    }
+
+    fn act(&mut self, _: Action, _: &mut Shared) {}
+
+    fn view(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
+        let inner = pane::frame(shared, frame, area, self.title, true);
+        let text = Paragraph::new(self.sentence).wrap(Wrap { trim: true });
+        frame.render_widget(text, inner);
+    }
+}

@@ -1,0 +1,335 @@
+//! What every screen may read, and the ways in which a screen asks for something.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use toolcrib::clock::Stamp;
+use toolcrib::observe::{Snapshot, Subject};
+use toolcrib::source::ServerOrder;
+use toolcrib::tool::{Call, CallId};
+
+use super::clean::Cleaner;
+use super::command::{Command, OrderId};
+use super::screens::ScreenId;
+use super::theme::Theme;
+
+/// How long a notice stays, unless a key puts it away earlier.
+const NOTICE: Duration = Duration::from_secs(6);
+
+/// How the console is to behave.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// Refuse calls and changes.
+    pub(crate) read_only: bool,
+    /// Draw with ASCII alone.
+    pub(crate) ascii: bool,
+    /// Draw with the colours of the terminal.
+    pub(crate) colour: bool,
+    /// The zone in which times are shown.
+    pub(crate) zone: TimeZone,
+    /// Which screen comes first.
+    pub(crate) screen: ScreenId,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            read_only: false,
+            ascii: false,
+            colour: true,
+            zone: TimeZone::system(),
+            screen: ScreenId::Overview,
+        }
+    }
+}
+
+/// An order whose answer is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Pending {
+    /// To a server, as `source/server`.
+    Server(Arc<str>, Arc<str>),
+    /// A call that the operator fired.
+    Call(CallId),
+    /// To cancel a call.
+    Cancel(CallId),
+    /// To write a file.
+    Save,
+}
+
+/// A sentence for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// The sentence.
+    pub(crate) text: String,
+    /// Whether it reports a failure.
+    pub(crate) failed: bool,
+    /// When it was said.
+    pub(crate) at: Stamp,
+}
+
+/// Something that a screen asks of the shell.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// Go to what a subject is about.
+    Visit(Subject),
+    /// Show a screen.
+    Go(ScreenId),
+    /// To the logs of a source, or of one of its servers: `source` or `source/server`.
+    Logs(Arc<str>),
+    /// Ask, and carry the deed out after a yes.
+    Ask(String, Deed),
+}
+
+/// What a confirmed question does.
+#[derive(Debug)]
+pub(crate) enum Deed {
+    /// Give an order to a server.
+    Server(Arc<str>, Arc<str>, ServerOrder),
+    /// Cancel a running call.
+    Cancel(CallId),
+    /// Run a call.
+    Call(Box<Call>),
+    /// End the console.
+    Quit,
+}
+
+/// How the screens lay themselves out (sizes are those of the whole terminal).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Breadth {
+    /// From 120 columns: list left, evidence right.
+    Wide,
+    /// From 80 columns and 24 rows: list above evidence.
+    Stacked,
+    /// Less: one pane at a time.
+    Small,
+}
+
+/// What every screen may read.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// How the console is to behave.
+    pub(crate) options: Options,
+    /// How things look.
+    pub(crate) theme: Theme,
+    /// Columns and rows of the terminal.
+    pub(crate) size: (u16, u16),
+    /// Whether the focused pane has the whole screen.
+    pub(crate) zoomed: bool,
+    /// The newest notice.
+    pub(crate) notice: Option<Notice>,
+    cleaner: Cleaner,
+    newest: Arc<Snapshot>,
+    shown: Arc<Snapshot>,
+    frozen: Option<Stamp>,
+    now: Stamp,
+    pending: BTreeMap<OrderId, Pending>,
+    next_order: u64,
+    commands: Vec<Command>,
+    requests: Vec<Request>,
+}
+
+impl Shared {
+    /// Starts with a first snapshot.
+    pub(crate) fn new(options: Options, snapshot: &Arc<Snapshot>, size: (u16, u16)) -> Self {
+        let theme = Theme {
+            colour: options.colour,
+            marks: match options.ascii {
+                true => crate::text::Marks::Ascii,
+                false => crate::text::Marks::Unicode,
+            },
+        };
+        let mut cleaner = Cleaner::new(theme.marks);
+        let newest = cleaner.clean(snapshot);
+        Self {
+            options,
+            theme,
+            size,
+            zoomed: false,
+            notice: None,
+            cleaner,
+            shown: Arc::clone(&newest),
+            frozen: None,
+            now: snapshot.taken,
+            newest,
+            pending: BTreeMap::new(),
+            next_order: 0,
+            commands: Vec::new(),
+            requests: Vec::new(),
+        }
+    }
+
+    /// What is shown: the newest snapshot, or the one that the view was frozen with. All text in
+    /// it has been cleaned; line breaks in longer texts are still there.
+    pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.shown
+    }
+
+    /// What the newest snapshot holds even while the view is frozen.
+    pub(crate) fn newest(&self) -> &Arc<Snapshot> {
+        &self.newest
+    }
+
+    /// The moment for which the view is true: ages are counted up to it.
+    pub(crate) fn now(&self) -> Stamp {
+        self.frozen.unwrap_or(self.now)
+    }
+
+    /// This moment, frozen or not.
+    pub(crate) fn real_now(&self) -> Stamp {
+        self.now
+    }
+
+    /// Since when the view is frozen.
+    pub(crate) fn frozen(&self) -> Option<Stamp> {
+        self.frozen
+    }
+
+    /// The layout that the size asks for.
+    pub(crate) fn breadth(&self) -> Breadth {
+        match self.size {
+            (columns, rows) if columns < 80 || rows < 24 => Breadth::Small,
+            (columns, _) if columns < 120 => Breadth::Stacked,
+            _ => Breadth::Wide,
+        }
+    }
+
+    /// The name that a tool really has; [`Shared::snapshot`] holds it cleaned.
+    pub(crate) fn real_tool_name(&self, shown: &Arc<str>) -> Arc<str> {
+        self.cleaner.original(shown)
+    }
+
+    /// Whether this order's answer is waited for.
+    pub(crate) fn waits_for(&self, id: OrderId) -> bool {
+        self.pending.contains_key(&id)
+    }
+
+    /// The calls that the operator fired and that still run.
+    pub(crate) fn own_calls(&self) -> impl Iterator<Item = (OrderId, &CallId)> {
+        self.pending
+            .iter()
+            .filter_map(|(id, pending)| match pending {
+                Pending::Call(call) => Some((*id, call)),
+                _ => None,
+            })
+    }
+
+    /// Says something to the operator.
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice {
+            text: text.into(),
+            failed: false,
+            at: self.now,
+        });
+    }
+
+    /// Tells the operator that something did not work.
+    pub(crate) fn complain(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice {
+            text: text.into(),
+            failed: true,
+            at: self.now,
+        });
+    }
+
+    /// Asks the shell for something.
+    pub(crate) fn request(&mut self, request: Request) {
+        self.requests.push(request);
+    }
+
+    /// Has a command without an answer carried out.
+    pub(crate) fn command(&mut self, command: Command) {
+        self.commands.push(command);
+    }
+
+    /// Gives an order to a server. An earlier order to it is no longer waited for: its answer
+    /// would speak of a state that the new order has changed.
+    pub(crate) fn order_server(&mut self, source: Arc<str>, server: Arc<str>, order: ServerOrder) {
+        let pending = Pending::Server(Arc::clone(&source), Arc::clone(&server));
+        self.pending.retain(|_, known| *known != pending);
+        let id = self.expect(pending);
+        let source = self.cleaner.original(&source);
+        let server = self.cleaner.original(&server);
+        self.commands.push(Command::Server {
+            id,
+            source,
+            server,
+            order,
+        });
+    }
+
+    /// Fires a call; the answer comes back under the id.
+    pub(crate) fn order_call(&mut self, call: Call) -> OrderId {
+        let id = self.expect(Pending::Call(call.id.clone()));
+        self.commands.push(Command::Call {
+            id,
+            call: Box::new(call),
+        });
+        id
+    }
+
+    /// Asks a running call to stop.
+    pub(crate) fn order_cancel(&mut self, call: CallId) -> OrderId {
+        let id = self.expect(Pending::Cancel(call.clone()));
+        self.commands.push(Command::Cancel { id, call });
+        id
+    }
+
+    /// Has a text written to a new file.
+    pub(crate) fn order_save(&mut self, name: String, text: String) {
+        let id = self.expect(Pending::Save);
+        self.commands.push(Command::Save { id, name, text });
+    }
+
+    fn expect(&mut self, pending: Pending) -> OrderId {
+        self.next_order += 1;
+        let id = OrderId(self.next_order);
+        self.pending.insert(id, pending);
+        id
+    }
+
+    /// The order was answered; `None` when nobody waits for it any more.
+    pub(super) fn answered(&mut self, id: OrderId) -> Option<Pending> {
+        self.pending.remove(&id)
+    }
+
+    /// Takes a snapshot in; `true` when what is shown has changed.
+    pub(super) fn take_snapshot(&mut self, snapshot: &Arc<Snapshot>) -> bool {
+        self.newest = self.cleaner.clean(snapshot);
+        self.take_time(snapshot.taken);
+        if self.frozen.is_none() {
+            self.shown = Arc::clone(&self.newest);
+        }
+        self.frozen.is_none()
+    }
+
+    /// Takes the time in; it never goes back.
+    pub(super) fn take_time(&mut self, now: Stamp) {
+        if now.at > self.now.at {
+            self.now = now;
+        }
+        if let Some(notice) = &self.notice
+            && notice.at.age(self.now.at) > NOTICE
+        {
+            self.notice = None;
+        }
+    }
+
+    /// Freezes the view, or lets it move on.
+    pub(super) fn toggle_freeze(&mut self) {
+        if self.frozen.take().is_some() {
+            self.shown = Arc::clone(&self.newest);
+        } else {
+            self.frozen = Some(self.now);
+        }
+    }
+
+    pub(super) fn take_commands(&mut self) -> Vec<Command> {
+        std::mem::take(&mut self.commands)
+    }
+
+    pub(super) fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
+    }
+}

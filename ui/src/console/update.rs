@@ -1,0 +1,400 @@
+//! Takes events in: `update(&mut State, Event) -> Vec<Command>`. Pure.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
+use toolcrib::observe::Subject;
+
+use super::command::{Answer, Command, OrderId};
+use super::event::Event;
+use super::input::Input;
+use super::keymap::{Action, Binding, Meaning, Press, look_up};
+use super::overlay::{Confirm, Help, Overlay, Palette};
+use super::screens::ScreenId;
+use super::shared::{Deed, Pending, Request};
+use super::state::{MOST_BACK, State};
+use super::view::screen_text;
+
+/// Takes an event in and says what is to be done about it.
+pub(crate) fn update(state: &mut State, event: Event) -> Vec<Command> {
+    match event {
+        Event::Key(key) if key.kind != KeyEventKind::Release => on_key(state, key),
+        Event::Key(_) => return Vec::new(),
+        Event::Paste(text) => on_paste(state, &text),
+        Event::Mouse(mouse) => on_mouse(state, mouse),
+        Event::Resize(columns, rows) => state.shared.size = (columns, rows),
+        Event::Snapshot(snapshot) => {
+            state.shared.take_snapshot(&snapshot);
+        }
+        Event::Logs => {}
+        Event::Tick(now) => state.shared.take_time(now),
+        Event::Answered(id, answer) => on_answer(state, id, &answer),
+    }
+    for request in state.shared.take_requests() {
+        serve(state, request);
+    }
+    state.refresh();
+    state.shared.take_commands()
+}
+
+fn on_key(state: &mut State, key: KeyEvent) {
+    let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+    if ctrl && key.code == KeyCode::Char('c') {
+        state.shared.command(Command::Quit);
+        return;
+    }
+    if let Some(overlay) = state.overlay.take() {
+        state.overlay = on_overlay_key(state, overlay, key);
+        return;
+    }
+    if state.screens.get(state.screen).takes_keys() {
+        let screen = state.screens.get_mut(state.screen);
+        if screen.key(key, &mut state.shared) {
+            return;
+        }
+    }
+    let half = state.half.take();
+    let Some(press) = Press::of(key) else { return };
+    match look_up(press, half, |action| state.can(action)) {
+        Meaning::Half(char) => state.half = Some(char),
+        Meaning::Bound(row) => run(state, row),
+        Meaning::Nothing => {}
+    }
+}
+
+/// Does what a row of the table says, or says why not.
+fn run(state: &mut State, row: &Binding) {
+    state.shared.notice = None;
+    if row.changes && state.shared.options.read_only {
+        state.shared.complain(format!(
+            "{} is refused: this console was started with --read-only",
+            row.name
+        ));
+        return;
+    }
+    if !state.can(row.action) {
+        return;
+    }
+    match row.action {
+        Action::Go(id) => go(state, id),
+        Action::Back => back(state),
+        Action::Quit => quit(state),
+        Action::QuitNow => state.shared.command(Command::Quit),
+        Action::Help => state.overlay = Some(Overlay::Help(Help::default())),
+        Action::Palette => state.overlay = Some(Overlay::Palette(Palette::default())),
+        Action::Freeze => state.shared.toggle_freeze(),
+        Action::Zoom => state.shared.zoomed = !state.shared.zoomed,
+        Action::Mouse => {
+            state.mouse = !state.mouse;
+            state.shared.command(Command::Mouse(state.mouse));
+            state.shared.say(match state.mouse {
+                true => "mouse on: the wheel scrolls, a click selects a tab; m switches it off",
+                false => "mouse off: selecting text is the terminal's again",
+            });
+        }
+        Action::Save => {
+            let text = screen_text(state);
+            let at = state.shared.real_now().wall;
+            let stamp = at
+                .to_zoned(state.shared.options.zone.clone())
+                .strftime("%Y%m%d-%H%M%S");
+            let name = format!(
+                "toolcrib-{}-{stamp}.txt",
+                state.screen.title().to_lowercase()
+            );
+            state.shared.order_save(name, text);
+        }
+        Action::Copy => copy(state),
+        Action::Filter => {
+            let before = state.screen().filter().to_owned();
+            state.overlay = Some(Overlay::Filter {
+                input: Input::with(&before),
+                before,
+            });
+        }
+        other => state
+            .screens
+            .get_mut(state.screen)
+            .act(other, &mut state.shared),
+    }
+}
+
+fn go(state: &mut State, id: ScreenId) {
+    state.back.clear();
+    state.screen = id;
+}
+
+fn jump(state: &mut State, id: ScreenId) {
+    if id != state.screen {
+        if state.back.len() == MOST_BACK {
+            state.back.remove(0);
+        }
+        state.back.push(state.screen);
+        state.screen = id;
+    }
+}
+
+/// One level back: zoom, what is opened, the filter, the jump.
+fn back(state: &mut State) {
+    let screen = state.screens.get_mut(state.screen);
+    if state.shared.zoomed {
+        state.shared.zoomed = false;
+    } else if screen.depth() > 0 {
+        screen.act(Action::Back, &mut state.shared);
+    } else if !screen.filter().is_empty() {
+        screen.set_filter("", &state.shared);
+    } else if let Some(id) = state.back.pop() {
+        state.screen = id;
+    }
+}
+
+/// Quits from the top level; below it goes back, as `esc` does.
+fn quit(state: &mut State) {
+    if state.shared.zoomed || state.screen().depth() > 0 {
+        back(state);
+        return;
+    }
+    match state.shared.own_calls().count() {
+        0 => state.shared.command(Command::Quit),
+        1 => ask(
+            state,
+            "a call that you fired still runs; quit and cancel it?".into(),
+            Deed::Quit,
+        ),
+        many => ask(
+            state,
+            format!("{many} calls that you fired still run; quit and cancel them?"),
+            Deed::Quit,
+        ),
+    }
+}
+
+fn ask(state: &mut State, question: String, deed: Deed) {
+    state.overlay = Some(Overlay::Confirm(Confirm { question, deed }));
+}
+
+fn copy(state: &mut State) {
+    if let Some(copied) = state.screen().copy(&state.shared) {
+        let lines = copied.text.lines().count();
+        let size = match lines {
+            0 | 1 => String::new(),
+            _ => format!(" ({lines} lines)"),
+        };
+        state.shared.command(Command::Copy(copied.text));
+        state.shared.say(format!("copied {}{size}", copied.what));
+    }
+}
+
+fn serve(state: &mut State, request: Request) {
+    match request {
+        Request::Go(id) => jump(state, id),
+        Request::Visit(subject) => {
+            let id = match subject {
+                Subject::Deployment => return,
+                Subject::Server(..) => ScreenId::Sources,
+                Subject::Tool(_) => ScreenId::Tools,
+            };
+            jump(state, id);
+            state.refresh();
+            state.screens.get_mut(id).visit(&subject, &state.shared);
+        }
+        Request::Logs(of) => {
+            jump(state, ScreenId::Logs);
+            state.refresh();
+            state.screens.logs.only(&of);
+        }
+        Request::Ask(question, deed) => ask(state, question, deed),
+    }
+}
+
+fn perform(state: &mut State, deed: Deed) {
+    match deed {
+        Deed::Server(source, server, order) => state.shared.order_server(source, server, order),
+        Deed::Cancel(call) => {
+            state.shared.order_cancel(call);
+        }
+        Deed::Call(call) => {
+            state.shared.order_call(*call);
+        }
+        Deed::Quit => state.shared.command(Command::Quit),
+    }
+}
+
+/// A key for what lies over the screen; gives back what lies there afterwards.
+fn on_overlay_key(state: &mut State, overlay: Overlay, key: KeyEvent) -> Option<Overlay> {
+    match overlay {
+        Overlay::Confirm(confirm) => match key.code {
+            KeyCode::Char('y' | 'Y') => {
+                perform(state, confirm.deed);
+                None
+            }
+            KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => None,
+            _ => Some(Overlay::Confirm(confirm)),
+        },
+        Overlay::Filter { mut input, before } => match key.code {
+            KeyCode::Enter => None,
+            KeyCode::Esc => {
+                set_filter(state, &before);
+                None
+            }
+            _ => {
+                input.key(key);
+                set_filter(state, input.text());
+                Some(Overlay::Filter { input, before })
+            }
+        },
+        Overlay::Help(mut help) => {
+            let rows = help.rows(|row| state.works(row)).len();
+            match Press::of(key) {
+                Some(Press::Named(KeyCode::Esc | KeyCode::Enter)) => return None,
+                Some(Press::Char('q' | '?')) if help.input.text().is_empty() => return None,
+                Some(Press::Named(KeyCode::Down)) => help.top += 1,
+                Some(Press::Named(KeyCode::Up)) => help.top = help.top.saturating_sub(1),
+                Some(Press::Named(KeyCode::PageDown) | Press::Ctrl('d')) => help.top += 8,
+                Some(Press::Named(KeyCode::PageUp)) => help.top = help.top.saturating_sub(8),
+                _ => {
+                    help.input.key(key);
+                    help.top = 0;
+                }
+            }
+            help.top = help.top.min(rows.saturating_sub(1));
+            Some(Overlay::Help(help))
+        }
+        Overlay::Palette(palette) => on_palette_key(state, palette, key),
+    }
+}
+
+fn on_palette_key(state: &mut State, mut palette: Palette, key: KeyEvent) -> Option<Overlay> {
+    let rows = palette.rows(|row| state.works(row));
+    let last = rows.len().saturating_sub(1);
+    match Press::of(key) {
+        Some(Press::Named(KeyCode::Esc)) => return None,
+        Some(Press::Named(KeyCode::Enter)) => {
+            return match rows.get(palette.selected) {
+                Some((row, true)) => {
+                    run(state, row);
+                    // The action may have laid something else over the screen.
+                    state.overlay.take()
+                }
+                Some((row, false)) => {
+                    let readonly = row.changes && state.shared.options.read_only;
+                    let why = if readonly {
+                        "is refused: this console was started with --read-only"
+                    } else {
+                        "does nothing here"
+                    };
+                    state.shared.complain(format!("{} {why}", row.name));
+                    None
+                }
+                None => Some(Overlay::Palette(palette)),
+            };
+        }
+        Some(Press::Named(KeyCode::Tab)) => {
+            // Completion: what is selected becomes what is typed.
+            if let Some((row, _)) = rows.get(palette.selected) {
+                palette.input = Input::with(row.name);
+                palette.selected = 0;
+            }
+        }
+        Some(Press::Named(KeyCode::Down) | Press::Ctrl('n')) => {
+            palette.selected = (palette.selected + 1).min(last);
+        }
+        Some(Press::Named(KeyCode::Up) | Press::Ctrl('p')) => {
+            palette.selected = palette.selected.saturating_sub(1);
+        }
+        _ => {
+            palette.input.key(key);
+            palette.selected = 0;
+        }
+    }
+    Some(Overlay::Palette(palette))
+}
+
+fn set_filter(state: &mut State, text: &str) {
+    state
+        .screens
+        .get_mut(state.screen)
+        .set_filter(text, &state.shared);
+}
+
+fn on_paste(state: &mut State, text: &str) {
+    match &mut state.overlay {
+        Some(Overlay::Filter { input, .. }) => {
+            input.insert(text);
+            let text = input.text().to_owned();
+            set_filter(state, &text);
+        }
+        Some(Overlay::Help(help)) => help.input.insert(text),
+        Some(Overlay::Palette(palette)) => palette.input.insert(text),
+        Some(Overlay::Confirm(_)) => {}
+        None => state
+            .screens
+            .get_mut(state.screen)
+            .paste(text, &mut state.shared),
+    }
+}
+
+/// The wheel scrolls what has the focus; a click on a tab shows its screen.
+fn on_mouse(state: &mut State, mouse: MouseEvent) {
+    let press = match mouse.kind {
+        MouseEventKind::ScrollDown => KeyCode::Down,
+        MouseEventKind::ScrollUp => KeyCode::Up,
+        MouseEventKind::Down(_) => {
+            if state.overlay.is_none()
+                && let Some(id) = super::view::tab_at(state, mouse.column, mouse.row)
+            {
+                go(state, id);
+            }
+            return;
+        }
+        _ => return,
+    };
+    on_key(state, KeyEvent::new(press, KeyModifiers::NONE));
+}
+
+fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
+    let Some(pending) = state.shared.answered(id) else {
+        return;
+    };
+    match answer {
+        Answer::Server(Ok(done)) => {
+            let done = clean(state, done);
+            state.shared.say(done);
+        }
+        Answer::Server(Err(error)) => {
+            let error = clean(state, &error.to_string());
+            state.shared.complain(error);
+        }
+        Answer::Saved(Ok(place)) => {
+            let place = clean(state, place);
+            state.shared.say(format!("wrote {place}"));
+        }
+        Answer::Saved(Err(error)) => {
+            let error = clean(state, error);
+            state
+                .shared
+                .complain(format!("cannot write the screen: {error}"));
+        }
+        Answer::Cancelled(Ok(true)) => state.shared.say("the call was asked to stop"),
+        Answer::Cancelled(Ok(false)) => state.shared.say("the call has ended already"),
+        Answer::Cancelled(Err(error)) => state.shared.complain(error.to_string()),
+        Answer::Called(outcome) => {
+            if let Err(error) = &**outcome {
+                state.shared.complain(error.to_string());
+            }
+        }
+    }
+    let screen = match pending {
+        Pending::Call(_) | Pending::Cancel(_) => [ScreenId::Tools, ScreenId::Calls].as_slice(),
+        Pending::Server(..) => &[ScreenId::Sources],
+        Pending::Save => &[],
+    };
+    for id_of_screen in screen {
+        state
+            .screens
+            .get_mut(*id_of_screen)
+            .answered(id, answer, &mut state.shared);
+    }
+}
+
+fn clean(state: &State, text: &str) -> String {
+    crate::text::clean(text, crate::text::Lines::One, state.shared.theme.marks).into_owned()
+}
