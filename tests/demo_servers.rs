@@ -1,0 +1,99 @@
+//! The demo servers as processes: how they serve, and how they end.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what fails here fails the test"
+)]
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use rmcp::ServiceExt as _;
+use rmcp::model::CallToolRequestParams;
+use rmcp::transport::StreamableHttpClientTransport;
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, Command};
+
+/// Far more than anything here takes; what hangs fails instead of blocking the run.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn server(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+        .arg("demo-server")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
+}
+
+fn lines(child: &mut Child) -> Lines<BufReader<ChildStderr>> {
+    BufReader::new(child.stderr.take().unwrap()).lines()
+}
+
+async fn code(child: &mut Child) -> Option<i32> {
+    let ended = tokio::time::timeout(PATIENCE, child.wait()).await;
+    ended.expect("the server does not end").unwrap().code()
+}
+
+fn call(tool: &'static str, arguments: serde_json::Value) -> CallToolRequestParams {
+    let mut params = CallToolRequestParams::new(tool);
+    params.arguments = arguments.as_object().cloned();
+    params
+}
+
+#[tokio::test]
+async fn files_serves_on_stdio_and_ends_when_stdin_closes() {
+    let mut child = server(&["files"]);
+    let pipes = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let client = ().serve(pipes).await.unwrap();
+    assert_eq!(client.list_tools(None).await.unwrap().tools.len(), 9);
+    let read = client.call_tool(call("read_file", json!({"path": "README.md"})));
+    assert_eq!(read.await.unwrap().is_error, Some(false));
+    client.cancel().await.unwrap();
+    assert_eq!(code(&mut child).await, Some(0));
+    let mut said = String::new();
+    child
+        .stderr
+        .unwrap()
+        .read_to_string(&mut said)
+        .await
+        .unwrap();
+    assert!(said.contains("[files] read_file: done"), "{said}");
+}
+
+#[tokio::test]
+async fn web_serves_over_http_and_ends_when_stdin_closes() {
+    // Only https would use it, but no client is built without.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut child = server(&["web"]);
+    let mut said = lines(&mut child);
+    let first = said.next_line().await.unwrap().unwrap();
+    let url = first.strip_prefix("[web] serving ").unwrap().to_owned();
+    let client = ().serve(StreamableHttpClientTransport::from_uri(url.clone())).await.unwrap();
+    let page = client.call_tool(call("fetch_page", json!({"path": "/"})));
+    assert_eq!(page.await.unwrap().is_error, Some(false));
+    // A stream is still open when the lifeline is cut.
+    drop(child.stdin.take());
+    assert_eq!(code(&mut child).await, Some(0));
+}
+
+#[tokio::test]
+async fn clock_dies_as_scripted_with_a_last_line() {
+    let mut child = server(&["clock", "--die-after", "1s"]);
+    let mut said = lines(&mut child);
+    let mut last = String::new();
+    // It serves nobody; the outage comes all the same. Waiting would close a stdin left in place.
+    let open = child.stdin.take();
+    let ended = code(&mut child).await;
+    drop(open);
+    while let Some(line) = said.next_line().await.unwrap() {
+        last = line;
+    }
+    assert_eq!(ended, Some(137));
+    assert!(last.contains("(scripted outage)"), "{last}");
+}

@@ -1,0 +1,277 @@
+//! Keeps the demo's HTTP server running while the demo deployment runs, and gives the deployment
+//! the variables it names.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use toolcrib::clock::Stamp;
+use toolcrib::deployment::{Deployment, SourceSettings};
+use toolcrib::source::mcp::TransportSettings;
+
+use super::web;
+
+/// The command in a deployment that stands for this binary, wherever it is.
+const OWN_NAME: &str = "toolcrib";
+
+/// The pauses before a dead server is started again: doubling, and the last one from then on.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// A server that lived this long was healthy, and is started again with the first pause.
+const HEALTHY: Duration = Duration::from_secs(10);
+
+/// How long a server may take to end after its stdin was closed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What the demo deployment needs from this process. Making one starts nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    program: PathBuf,
+    address: SocketAddr,
+    began: i64,
+}
+
+impl Host {
+    /// Chooses a free loopback port.
+    pub(crate) fn new() -> std::io::Result<Self> {
+        // The port is free again when this returns. Should something else take it before the
+        // server starts, the server says so in the log and is tried again.
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        Ok(Self {
+            program: std::env::current_exe()?,
+            address,
+            began: Stamp::now().wall.as_second(),
+        })
+    }
+
+    /// The variables that the demo deployment expands. They are no secrets.
+    pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
+        let url = format!("http://{}{}", self.address, web::PATH);
+        [
+            ("TOOLCRIB_DEMO_URL", url),
+            ("TOOLCRIB_DEMO_STARTED", self.began.to_string()),
+        ]
+    }
+
+    /// Starts the server and keeps it running. Its lines on stderr become log events, so that they
+    /// never touch the terminal.
+    pub(crate) fn start(&self) -> Running {
+        let stop = CancellationToken::new();
+        let mut command = Command::new(&self.program);
+        command
+            .args(["demo-server", "web", "--listen"])
+            .arg(self.address.to_string())
+            // The server ends when this pipe closes, even if this process is killed.
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            // A group of its own: ctrl-c in the terminal is ours to answer.
+            .process_group(0)
+            .kill_on_drop(true);
+        let task = tokio::spawn(supervise(command, stop.clone()));
+        Running {
+            stop,
+            task: AbortOnDropHandle::new(task),
+        }
+    }
+}
+
+/// A server that is kept running. Dropping it kills the server.
+pub(crate) struct Running {
+    stop: CancellationToken,
+    task: AbortOnDropHandle<()>,
+}
+
+impl Running {
+    /// Ends the server in order and waits until it is gone.
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        // A panic of the task has been reported where it happened; the server is gone either way.
+        let _ = self.task.await;
+    }
+}
+
+async fn supervise(mut command: Command, stop: CancellationToken) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let begun = tokio::time::Instant::now();
+        match command.spawn() {
+            Ok(child) => {
+                if watch(child, &stop).await {
+                    return;
+                }
+            }
+            Err(error) => tracing::warn!(%error, "cannot start the demo's web server"),
+        }
+        if begun.elapsed() >= HEALTHY {
+            pause = FIRST_PAUSE;
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
+        }
+    }
+}
+
+/// Follows one child to its end; whether that was ordered.
+async fn watch(mut child: Child, stop: &CancellationToken) -> bool {
+    if let Some(stderr) = child.stderr.take() {
+        tokio::spawn(async move {
+            let mut lines = BufReader::new(stderr).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                tracing::info!(server = "web", "{line}");
+            }
+        });
+    }
+    // `Child::wait` would close the pipe, and the server with it.
+    let lifeline = child.stdin.take();
+    tokio::select! {
+        ended = child.wait() => {
+            match ended {
+                Ok(status) => tracing::warn!(%status, "the demo's web server died"),
+                Err(error) => tracing::warn!(%error, "lost track of the demo's web server"),
+            }
+            false
+        }
+        () = stop.cancelled() => {
+            drop(lifeline);
+            if tokio::time::timeout(GRACE, child.wait()).await.is_err()
+                && let Err(error) = child.kill().await
+            {
+                tracing::warn!(%error, "cannot kill the demo's web server");
+            }
+            true
+        }
+    }
+}
+
+/// Replaces the command `toolcrib` of stdio servers by the path of this binary, which need not be
+/// installed anywhere.
+pub(crate) fn use_own_binary(deployment: &mut Deployment) -> std::io::Result<()> {
+    let program = std::env::current_exe()?;
+    let program = program.to_string_lossy();
+    for source in &mut deployment.sources {
+        use_own_binary_in(&mut source.settings, &program);
+    }
+    Ok(())
+}
+
+fn use_own_binary_in(source: &mut SourceSettings, program: &str) {
+    let SourceSettings::Mcp(settings) = source else {
+        return;
+    };
+    for server in &mut settings.servers {
+        if let TransportSettings::Stdio { command, .. } = &mut server.transport
+            && command == OWN_NAME
+        {
+            *command = program.to_owned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib::source::mcp::{McpSettings, Protocol, ServerSettings};
+
+    use super::*;
+
+    fn shell(script: String) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    async fn until(file: &std::path::Path, lines: usize) {
+        while std::fs::read_to_string(file).map_or(0, |text| text.lines().count()) < lines {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_dies_is_started_again_and_stopping_ends_that() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("starts");
+        let script = format!("echo started >> '{}'; exit 3", file.display());
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(supervise(shell(script), stop.clone()));
+        until(&file, 2).await;
+        stop.cancel();
+        task.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn stopping_closes_stdin_and_waits_until_the_server_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lines");
+        let path = file.display();
+        let script = format!("echo up >> '{path}'; cat; echo gone >> '{path}'");
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(supervise(shell(script), stop.clone()));
+        until(&file, 1).await;
+        stop.cancel();
+        task.await.unwrap();
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "up\ngone\n");
+    }
+
+    #[test]
+    fn the_variables_are_an_address_on_loopback_and_a_time() {
+        let host = Host::new().unwrap();
+        let [(url, address), (started, seconds)] = host.variables();
+        assert_eq!(
+            (url, started),
+            ("TOOLCRIB_DEMO_URL", "TOOLCRIB_DEMO_STARTED")
+        );
+        assert!(address.starts_with("http://127.0.0.1:") && address.ends_with("/mcp"));
+        assert!(seconds.parse::<i64>().unwrap() > 1_700_000_000);
+    }
+
+    #[test]
+    fn only_the_own_name_is_replaced() {
+        let server = |command: &str| ServerSettings {
+            name: command.into(),
+            transport: TransportSettings::Stdio {
+                command: command.into(),
+                args: vec!["toolcrib".into()],
+                env: Vec::new(),
+                cwd: None,
+            },
+            protocol: Protocol::Auto,
+            pin: None,
+            prefix: None,
+            resources: false,
+            required: false,
+            liveness: None,
+        };
+        let settings = McpSettings {
+            servers: vec![server("toolcrib"), server("npx")],
+            ..McpSettings::default()
+        };
+        let mut settings = SourceSettings::Mcp(settings);
+        use_own_binary_in(&mut settings, "/opt/toolcrib");
+        let SourceSettings::Mcp(settings) = settings else {
+            unreachable!("it was made as one")
+        };
+        let commands: Vec<_> = settings
+            .servers
+            .iter()
+            .map(|server| match &server.transport {
+                TransportSettings::Stdio { command, args, .. } => (&**command, &*args[0]),
+                TransportSettings::Http { .. } => unreachable!("both are stdio"),
+            })
+            .collect();
+        assert_eq!(
+            commands,
+            [("/opt/toolcrib", "toolcrib"), ("npx", "toolcrib")]
+        );
+    }
+}
