@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use futures::StreamExt as _;
 use ::http::header::LOCATION;
 use ::http::{HeaderMap, Method, StatusCode};
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::model::Retry;
@@ -251,7 +251,8 @@ async fn read(
     let mut bytes = BytesMut::new();
     let mut cut = false;
     while let Some(chunk) = stream.next().await {
-        let chunk: Bytes = chunk.map_err(|error| Broken::new(request, Some(true), &cause(&error)))?;
+        let chunk: Bytes =
+            chunk.map_err(|error| Broken::new(request, Some(true), &cause(&error)))?;
         let room = MAX_BODY - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {

@@ -144,7 +144,9 @@ fn title_case(name: &HeaderName) -> String {
 /// JSON, unless a header names another type for which the body has a form of its own: a map as
 /// `application/x-www-form-urlencoded`, a string as it is.
 fn encode_body(body: &Value, headers: &mut HeaderMap) -> Arc<[u8]> {
-    let declared = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let declared = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
     let media = declared.map(|value| {
         let media = value.split(';').next().unwrap_or_default();
         media.trim().to_ascii_lowercase()
@@ -210,13 +212,30 @@ mod tests {
     fn a_body_is_json_unless_a_header_says_otherwise() {
         let arguments = json!({"x": {"a": 1}, "s": "a b&"});
         for (claim, headers, shape, expected) in [
-            ("json", &[][..], json!("{{.x}}"), ("application/json", r#"{"a":1}"#)),
-            ("declared json", &[("Content-Type", "application/vnd.x+json")], json!("{{.s}}"),
-                ("application/vnd.x+json", r#""a b&""#)),
-            ("text", &[("content-type", "text/plain")], json!("{{.s}}"), ("text/plain", "a b&")),
-            ("form", &[("content-type", "application/x-www-form-urlencoded")],
+            (
+                "json",
+                &[][..],
+                json!("{{.x}}"),
+                ("application/json", r#"{"a":1}"#),
+            ),
+            (
+                "declared json",
+                &[("Content-Type", "application/vnd.x+json")],
+                json!("{{.s}}"),
+                ("application/vnd.x+json", r#""a b&""#),
+            ),
+            (
+                "text",
+                &[("content-type", "text/plain")],
+                json!("{{.s}}"),
+                ("text/plain", "a b&"),
+            ),
+            (
+                "form",
+                &[("content-type", "application/x-www-form-urlencoded")],
                 json!({"k": "{{.s}}", "n": 1}),
-                ("application/x-www-form-urlencoded", "k=a+b%26&n=1")),
+                ("application/x-www-form-urlencoded", "k=a+b%26&n=1"),
+            ),
         ] {
             let (content_type, text) = body(headers, shape, arguments.clone());
             assert_eq!((content_type.as_str(), text.as_str()), expected, "{claim}");
@@ -241,6 +260,9 @@ mod tests {
     #[test]
     fn an_unset_variable_is_named() {
         let template = template("http://h/", &[("X-A", "{{env:UNSET}}")], None);
-        assert_eq!(make(&template, json!({})).unwrap_err().unset(), Some("UNSET"));
+        assert_eq!(
+            make(&template, json!({})).unwrap_err().unset(),
+            Some("UNSET")
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Turns an answer into a result (skills 5.6). Pure.
 
+use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use encoding_rs::{Encoding, UTF_8};
-use ::http::{HeaderMap, StatusCode};
 
 use crate::middleware::settings::DEFAULT_MARKER;
 use crate::tool::{ErrorKind, Part, ToolResult};
@@ -127,25 +127,68 @@ mod tests {
         for (claim, content_type, bytes, expected) in [
             ("text", "text/plain", &b"hi"[..], vec![text("hi")]),
             ("empty", "", b"", vec![text("")]),
-            ("latin1", "text/plain; charset=iso-8859-1", b"caf\xe9", vec![text("café")]),
-            ("quoted charset", "text/html; Charset=\"Shift_JIS\"", b"\x93\xfa\x96{", vec![text("日本")]),
-            ("a BOM wins", "text/plain; charset=latin1", b"\xef\xbb\xbf\xc3\xa9", vec![text("é")]),
-            ("json", "application/json", b"{\"a\":1}",
-                vec![text("{\"a\":1}"), Part::json(json!({"a": 1}))]),
-            ("problem json", "application/problem+json; charset=utf-8", b"[1]",
-                vec![text("[1]"), Part::Data {
-                    value: json!([1]), media_type: "application/problem+json".into() }]),
+            (
+                "latin1",
+                "text/plain; charset=iso-8859-1",
+                b"caf\xe9",
+                vec![text("café")],
+            ),
+            (
+                "quoted charset",
+                "text/html; Charset=\"Shift_JIS\"",
+                b"\x93\xfa\x96{",
+                vec![text("日本")],
+            ),
+            (
+                "a BOM wins",
+                "text/plain; charset=latin1",
+                b"\xef\xbb\xbf\xc3\xa9",
+                vec![text("é")],
+            ),
+            (
+                "json",
+                "application/json",
+                b"{\"a\":1}",
+                vec![text("{\"a\":1}"), Part::json(json!({"a": 1}))],
+            ),
+            (
+                "problem json",
+                "application/problem+json; charset=utf-8",
+                b"[1]",
+                vec![
+                    text("[1]"),
+                    Part::Data {
+                        value: json!([1]),
+                        media_type: "application/problem+json".into(),
+                    },
+                ],
+            ),
             ("broken json", "application/json", b"{", vec![text("{")]),
-            ("image", "image/png", b"\x89PNG", vec![Part::Image {
-                bytes: Bytes::from_static(b"\x89PNG"), media_type: "image/png".into() }]),
+            (
+                "image",
+                "image/png",
+                b"\x89PNG",
+                vec![Part::Image {
+                    bytes: Bytes::from_static(b"\x89PNG"),
+                    media_type: "image/png".into(),
+                }],
+            ),
         ] {
-            assert_eq!(answer(content_type, bytes, false).parts, expected, "{claim}");
+            assert_eq!(
+                answer(content_type, bytes, false).parts,
+                expected,
+                "{claim}"
+            );
         }
     }
 
     #[test]
     fn a_cut_body_says_so_and_ends_at_a_whole_character() {
-        let result = answer("text/plain", "ab\u{e9}".as_bytes().split_last().unwrap().1, true);
+        let result = answer(
+            "text/plain",
+            "ab\u{e9}".as_bytes().split_last().unwrap().1,
+            true,
+        );
         assert_eq!(result.parts, [Part::Text(format!("ab{DEFAULT_MARKER}"))]);
         assert!(result.truncated);
         let result = answer("application/json", b"[1]", true);

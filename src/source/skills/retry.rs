@@ -61,7 +61,10 @@ pub fn pause(
             let safe = status == StatusCode::SERVICE_UNAVAILABLE || !changes_twice(method);
             (heals && safe).then(|| {
                 let asked = asked_for(headers, now);
-                asked.map_or_else(|| delay(retry, attempt, chance), |asked| asked.min(LONGEST_WAIT))
+                asked.map_or_else(
+                    || delay(retry, attempt, chance),
+                    |asked| asked.min(LONGEST_WAIT),
+                )
             })
         }
         Attempt::Broken { maybe_sent } => {
@@ -129,7 +132,12 @@ mod tests {
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         pairs
             .iter()
-            .map(|(name, value)| (::http::HeaderName::from_static(name), value.parse().unwrap()))
+            .map(|(name, value)| {
+                (
+                    ::http::HeaderName::from_static(name),
+                    value.parse().unwrap(),
+                )
+            })
             .collect()
     }
 
@@ -161,20 +169,63 @@ mod tests {
             ("unnamed", 429, &[][..], Some(1_000)),
             ("seconds", 429, &[("retry-after", "3")], Some(3_000)),
             ("zero", 429, &[("retry-after", "0")], Some(0)),
-            ("at most a minute", 429, &[("retry-after", "3600")], Some(60_000)),
-            ("a date", 429, &[("retry-after", "Fri, 15 Jan 2027 08:00:05 GMT")], Some(5_000)),
-            ("a past date", 429, &[("retry-after", "Fri, 15 Jan 2027 07:00:00 GMT")], Some(0)),
-            ("reset", 429, &[("x-ratelimit-reset", &in_ten)], Some(10_000)),
-            ("reset as span", 429, &[("x-ratelimit-reset", "7")], Some(7_000)),
+            (
+                "at most a minute",
+                429,
+                &[("retry-after", "3600")],
+                Some(60_000),
+            ),
+            (
+                "a date",
+                429,
+                &[("retry-after", "Fri, 15 Jan 2027 08:00:05 GMT")],
+                Some(5_000),
+            ),
+            (
+                "a past date",
+                429,
+                &[("retry-after", "Fri, 15 Jan 2027 07:00:00 GMT")],
+                Some(0),
+            ),
+            (
+                "reset",
+                429,
+                &[("x-ratelimit-reset", &in_ten)],
+                Some(10_000),
+            ),
+            (
+                "reset as span",
+                429,
+                &[("x-ratelimit-reset", "7")],
+                Some(7_000),
+            ),
             ("nonsense", 429, &[("retry-after", "soon")], Some(1_000)),
-            ("403, none left", 403, &[("x-ratelimit-remaining", "0")], Some(1_000)),
-            ("403, some left", 403, &[("x-ratelimit-remaining", "1")], None),
+            (
+                "403, none left",
+                403,
+                &[("x-ratelimit-remaining", "0")],
+                Some(1_000),
+            ),
+            (
+                "403, some left",
+                403,
+                &[("x-ratelimit-remaining", "1")],
+                None,
+            ),
             ("403", 403, &[], None),
             ("500 without retry", 500, &[], None),
             ("404", 404, &[], None),
         ] {
-            assert_eq!(wait(None, Method::POST, 1, status, pairs), expected, "{claim}");
-            assert_eq!(wait(None, Method::POST, 2, status, pairs), None, "{claim}, again");
+            assert_eq!(
+                wait(None, Method::POST, 1, status, pairs),
+                expected,
+                "{claim}"
+            );
+            assert_eq!(
+                wait(None, Method::POST, 2, status, pairs),
+                None,
+                "{claim}, again"
+            );
         }
     }
 
@@ -194,7 +245,14 @@ mod tests {
             ("capped", retry(9), Method::GET, 4, 503, Some(300)),
             ("all attempts", three, Method::GET, 3, 503, None),
             ("one attempt", retry(1), Method::GET, 1, 429, None),
-            ("a rate limit more than once", three, Method::GET, 2, 429, Some(200)),
+            (
+                "a rate limit more than once",
+                three,
+                Method::GET,
+                2,
+                429,
+                Some(200),
+            ),
             ("500", three, Method::GET, 1, 500, Some(100)),
             ("501", three, Method::GET, 1, 501, None),
             ("POST, 500", three, Method::POST, 1, 500, None),
@@ -206,7 +264,11 @@ mod tests {
             ("GET, maybe sent", three, Method::GET, 1, 1, Some(100)),
             ("no retry, nothing sent", None, Method::GET, 1, 0, None),
         ] {
-            assert_eq!(wait(setting, method, attempt, status, &[]), expected, "{claim}");
+            assert_eq!(
+                wait(setting, method, attempt, status, &[]),
+                expected,
+                "{claim}"
+            );
         }
         let asked = wait(three, Method::GET, 1, 503, &[("retry-after", "2")]);
         assert_eq!(asked, Some(2_000));

@@ -178,7 +178,9 @@ fn placeholder(inside: &str) -> Option<Piece> {
     if let Some(name) = inside.strip_prefix("env:") {
         let name = name.trim();
         let mut chars = name.chars();
-        let starts = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        let starts = chars
+            .next()
+            .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         let goes_on = chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
         return (starts && goes_on).then(|| Piece::Env(name.to_owned()));
     }
@@ -188,7 +190,10 @@ fn placeholder(inside: &str) -> Option<Piece> {
         .map(ToOwned::to_owned)
         .collect();
     let is_name = |name: &String| {
-        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || c == '_' || c == '-')
     };
     path.iter().all(is_name).then_some(Piece::Argument(path))
 }
@@ -203,7 +208,10 @@ mod tests {
     fn expand(text: &str, arguments: Value) -> String {
         let arguments = arguments.as_object().cloned().unwrap();
         let variables = |name: &str| (name == "TOK").then(|| "sekret".to_owned());
-        match Template::parse(text).unwrap().expand(&arguments, &variables) {
+        match Template::parse(text)
+            .unwrap()
+            .expand(&arguments, &variables)
+        {
             Ok(text) => text,
             Err(error) => format!("error: {error}"),
         }
@@ -214,25 +222,53 @@ mod tests {
         for (claim, template, arguments, expected) in [
             ("a string", "a{{.s}}b", json!({"s": "x y"}), "ax yb"),
             ("spaces inside", "{{ .i }}", json!({"i": 5}), "5"),
-            ("every digit", "{{.i}}", json!({"i": i64::MIN}), "-9223372036854775808"),
-            ("unsigned", "{{.i}}", json!({"i": u64::MAX}), "18446744073709551615"),
+            (
+                "every digit",
+                "{{.i}}",
+                json!({"i": i64::MIN}),
+                "-9223372036854775808",
+            ),
+            (
+                "unsigned",
+                "{{.i}}",
+                json!({"i": u64::MAX}),
+                "18446744073709551615",
+            ),
             ("a float", "{{.f}}", json!({"f": 1.5}), "1.5"),
             ("a whole float", "{{.f}}", json!({"f": 2.0}), "2"),
-            ("no exponent", "{{.f}}", json!({"f": 1e21}), "1000000000000000000000"),
+            (
+                "no exponent",
+                "{{.f}}",
+                json!({"f": 1e21}),
+                "1000000000000000000000",
+            ),
             ("a small float", "{{.f}}", json!({"f": 1e-7}), "0.0000001"),
             ("a boolean", "{{.b}}", json!({"b": false}), "false"),
             ("null", "[{{.n}}]", json!({"n": null}), "[]"),
             ("missing", "[{{.n}}]", json!({}), "[]"),
             ("a list", "{{.l}}", json!({"l": ["a", 1]}), r#"["a",1]"#),
-            ("sorted keys", "{{.o}}", json!({"o": {"b": {"d": 1, "c": 2}, "a": "x"}}),
-                r#"{"a":"x","b":{"c":2,"d":1}}"#),
+            (
+                "sorted keys",
+                "{{.o}}",
+                json!({"o": {"b": {"d": 1, "c": 2}, "a": "x"}}),
+                r#"{"a":"x","b":{"c":2,"d":1}}"#,
+            ),
             ("nested", "{{.a.b}}", json!({"a": {"b": 7}}), "7"),
             ("nested in nothing", "[{{.a.b}}]", json!({"a": 3}), "[]"),
             ("a variable", "k={{env:TOK}}", json!({}), "k=sekret"),
-            ("once only", "{{.e}}", json!({"e": "{{env:TOK}}"}), "{{env:TOK}}"),
+            (
+                "once only",
+                "{{.e}}",
+                json!({"e": "{{env:TOK}}"}),
+                "{{env:TOK}}",
+            ),
             ("single braces", "{a} }} {", json!({}), "{a} }} {"),
-            ("unset", "{{env:NOPE}}", json!({}),
-                "error: the environment variable `NOPE` is not set"),
+            (
+                "unset",
+                "{{env:NOPE}}",
+                json!({}),
+                "error: the environment variable `NOPE` is not set",
+            ),
         ] {
             assert_eq!(expand(template, arguments), expected, "{claim}");
         }

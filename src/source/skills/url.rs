@@ -168,7 +168,8 @@ fn dot_segments(url: &str) -> usize {
 fn advance(part: Part, text: &str, origin_open: &mut bool) -> Part {
     let mut part = part;
     let mut rest = text;
-    if part == Part::Origin && *origin_open
+    if part == Part::Origin
+        && *origin_open
         && let Some(at) = rest.find("://")
     {
         rest = &rest[at + 3..];
@@ -262,16 +263,60 @@ mod tests {
     #[test]
     fn placeholders_are_encoded_by_where_they_stand() {
         for (claim, url, arguments, expected) in [
-            ("one segment", "http://h/r/{{.r}}/x", json!({"r": "a/../b?q=1#f"}),
-                "http://h/r/a%2F..%2Fb%3Fq%3D1%23f/x"),
-            ("unreserved stay", "http://h/{{.r}}", json!({"r": "aZ9-._~"}), "http://h/aZ9-._~"),
-            ("UTF-8", "http://h/{{.r}}", json!({"r": "é"}), "http://h/%C3%A9"),
-            ("query", "http://h/?q={{.q}}", json!({"q": "a b&c=d+"}), "http://h/?q=a+b%26c%3Dd%2B"),
-            ("missing in query", "http://h/?q={{.q}}", json!({}), "http://h/?q="),
-            ("env in the path is raw", "http://h/{{env:TOK}}", json!({}), "http://h/a/b+c"),
-            ("base from env", "{{env:BASE}}/{{.r}}", json!({"r": "x y"}), "https://h:8/api/x%20y"),
-            ("env as host", "http://{{env:TOK}}/x", json!({}), "http://a/b+c/x"),
-            ("fragment", "http://h/#{{.r}}", json!({"r": "x#y"}), "http://h/#x%23y"),
+            (
+                "one segment",
+                "http://h/r/{{.r}}/x",
+                json!({"r": "a/../b?q=1#f"}),
+                "http://h/r/a%2F..%2Fb%3Fq%3D1%23f/x",
+            ),
+            (
+                "unreserved stay",
+                "http://h/{{.r}}",
+                json!({"r": "aZ9-._~"}),
+                "http://h/aZ9-._~",
+            ),
+            (
+                "UTF-8",
+                "http://h/{{.r}}",
+                json!({"r": "é"}),
+                "http://h/%C3%A9",
+            ),
+            (
+                "query",
+                "http://h/?q={{.q}}",
+                json!({"q": "a b&c=d+"}),
+                "http://h/?q=a+b%26c%3Dd%2B",
+            ),
+            (
+                "missing in query",
+                "http://h/?q={{.q}}",
+                json!({}),
+                "http://h/?q=",
+            ),
+            (
+                "env in the path is raw",
+                "http://h/{{env:TOK}}",
+                json!({}),
+                "http://h/a/b+c",
+            ),
+            (
+                "base from env",
+                "{{env:BASE}}/{{.r}}",
+                json!({"r": "x y"}),
+                "https://h:8/api/x%20y",
+            ),
+            (
+                "env as host",
+                "http://{{env:TOK}}/x",
+                json!({}),
+                "http://a/b+c/x",
+            ),
+            (
+                "fragment",
+                "http://h/#{{.r}}",
+                json!({"r": "x#y"}),
+                "http://h/#x%23y",
+            ),
         ] {
             assert_eq!(expand(url, arguments, &[]).unwrap(), expected, "{claim}");
         }
@@ -295,7 +340,12 @@ mod tests {
 
     #[test]
     fn an_argument_in_scheme_host_or_port_is_refused_at_once() {
-        for url in ["{{.s}}://h/", "http://{{.h}}/", "http://h:{{.p}}/x", "{{.u}}"] {
+        for url in [
+            "{{.s}}://h/",
+            "http://{{.h}}/",
+            "http://h:{{.p}}/x",
+            "{{.u}}",
+        ] {
             assert!(UrlTemplate::parse(url).is_err(), "{url}");
         }
     }
@@ -307,6 +357,9 @@ mod tests {
             expand(url, json!({}), &[("a", "x y"), ("b c", "&"), ("new", "é")]).unwrap(),
             "http://h/p?d=3&a=x+y&b+c=%26&new=%C3%A9#f"
         );
-        assert_eq!(expand("http://h", json!({}), &[("a", "1")]).unwrap(), "http://h?a=1");
+        assert_eq!(
+            expand("http://h", json!({}), &[("a", "1")]).unwrap(),
+            "http://h?a=1"
+        );
     }
 }

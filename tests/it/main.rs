@@ -1,0 +1,5 @@
+//! Tests of the library from outside.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod shipped;
