@@ -3,28 +3,39 @@
 //! A layer is an object-safe [`Middleware`]; the chain is data: names, settings and counters can be
 //! listed while calls run. The order of the layers is fixed by [`ORDER`], not by the file.
 
+mod build;
 mod chain;
+mod concurrency;
+mod counter;
+mod fault;
 mod live;
+mod rate_limit;
 mod recover;
+mod redact;
 mod request;
 mod result_limit;
 pub mod settings;
 mod timeout;
 mod trace;
 
+pub use build::{BuildContext, BuildError, build};
 pub use chain::{Chain, Endpoint, LayerError, LayerStatus, Next, Run};
+pub use concurrency::Concurrency;
+pub use counter::Counter;
+pub use fault::Fault;
+pub use rate_limit::RateLimit;
 pub use recover::Recover;
 pub(crate) use recover::panic_result;
+pub use redact::{Redact, Redactor};
 pub use request::Request;
 pub use result_limit::ResultLimit;
 pub use timeout::{Timeout, TimeoutRule};
 pub use trace::{LayerSpan, Span, Trace};
 
-use futures::future::BoxFuture;
-use serde::Serialize;
-
 use self::settings::MiddlewareSettings;
+use crate::registry::glob_matches;
 use crate::tool::ToolResult;
+use futures::future::BoxFuture;
 
 /// The layers in their fixed order, outermost first (rule 9.1). `Chain` sorts by it and shows it.
 pub const ORDER: [&str; 11] = [
@@ -46,13 +57,11 @@ fn absent(layer: &str) -> String {
     format!("the new settings say nothing about `{layer}`; pause it to switch it off")
 }
 
-/// A number that a layer keeps about itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Counter {
-    /// What is counted, for example `recovered`.
-    pub name: &'static str,
-    /// How many.
-    pub value: u64,
+/// Whether one of the globs names the tool.
+fn named(globs: &[String], tool: &str) -> bool {
+    globs
+        .iter()
+        .any(|glob| glob == "*" || glob_matches(glob, tool))
 }
 
 /// One layer of the chain.

@@ -2,19 +2,19 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::counter::Count;
 use super::{Counter, Middleware, Next, Request};
 use crate::tool::{ErrorKind, ToolResult};
 
 /// The outermost layer: keeps the others whole when something inside panics.
 #[derive(Debug, Default)]
 pub struct Recover {
-    recovered: AtomicU64,
+    recovered: Count,
 }
 
 impl Middleware for Recover {
@@ -27,10 +27,7 @@ impl Middleware for Recover {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        vec![Counter {
-            name: "recovered",
-            value: self.recovered.load(Ordering::Relaxed),
-        }]
+        vec![self.recovered.shown_as("recovered")]
     }
 
     fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
@@ -42,7 +39,7 @@ impl Middleware for Recover {
             match work.await {
                 Ok(result) => result,
                 Err(panic) => {
-                    self.recovered.fetch_add(1, Ordering::Relaxed);
+                    self.recovered.one();
                     span.note("caught a panic");
                     panic_result(&tool, &*panic)
                 }

@@ -1,12 +1,12 @@
 //! `timeout`: bounds calls that have no deadline yet (rule 9.6).
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::counter::Count;
 use super::live::Live;
 use super::settings::MiddlewareSettings;
 use super::{Counter, Middleware, Next, Request, absent};
@@ -26,7 +26,7 @@ pub struct TimeoutRule {
 #[derive(Debug)]
 pub struct Timeout {
     rule: Live<TimeoutRule>,
-    expired: AtomicU64,
+    expired: Count,
 }
 
 impl Timeout {
@@ -34,7 +34,7 @@ impl Timeout {
     pub fn new(rule: TimeoutRule) -> Self {
         Self {
             rule: Live::new(rule),
-            expired: AtomicU64::new(0),
+            expired: Count::default(),
         }
     }
 
@@ -76,10 +76,7 @@ impl Middleware for Timeout {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        vec![Counter {
-            name: "expired",
-            value: self.expired.load(Ordering::Relaxed),
-        }]
+        vec![self.expired.shown_as("expired")]
     }
 
     fn change(&self, settings: &MiddlewareSettings) -> Result<(), String> {
@@ -110,7 +107,7 @@ impl Middleware for Timeout {
                 Ok(result) if Instant::now() < deadline => result,
                 Ok(_) | Err(_) => {
                     cancel.cancel();
-                    self.expired.fetch_add(1, Ordering::Relaxed);
+                    self.expired.one();
                     span.note("expired");
                     ToolResult::error(
                         ErrorKind::Timeout,

@@ -15,6 +15,7 @@ use super::{
 use crate::clock::Stamp;
 use crate::discovery::Mode;
 use crate::executor::{Executor, InFlight};
+use crate::middleware::LayerStatus;
 use crate::registry::{Catalog, Entry};
 use crate::source::{ServerRows, ServerState, Source};
 use crate::tool::Progress;
@@ -150,8 +151,20 @@ fn assemble(
         running: running.iter().map(|call| running_row(feed, call)).collect(),
         history: view.history,
         stats: view.stats,
-        layers: feed.executor.chain().status().into(),
+        layers: layers(feed),
     }
+}
+
+/// Settings may hold what environment expansion put there.
+fn layers(feed: &Feed) -> Arc<[LayerStatus]> {
+    let secrets = feed.hub.secrets();
+    let layers = feed.executor.chain().status().into_iter();
+    layers
+        .map(|layer| LayerStatus {
+            settings: secrets.mask_json(&layer.settings),
+            ..layer
+        })
+        .collect()
 }
 
 /// The state of a deployment follows from that of its servers alone (rule 8.4).

@@ -13,8 +13,7 @@ use crate::control::Control;
 use crate::deployment::{AssemblySpec, Deployment, SourceSettings, SourceSpec};
 use crate::discovery::Mode;
 use crate::executor::{CallObserver, Executor};
-use crate::middleware::settings::MiddlewareSettings;
-use crate::middleware::{Chain, Middleware, Recover, Timeout};
+use crate::middleware::{self, BuildContext, Chain};
 use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
 use crate::registry::Registry;
 use crate::source::sim::SimSource;
@@ -27,7 +26,7 @@ pub(super) async fn start(
     let assembly = choose(deployment, options.assembly.as_deref())?;
     let registry = Arc::new(Registry::new());
     let hub = Arc::new(Hub::new(Arc::clone(&registry), options.secrets.clone()));
-    let chain = chain(assembly.middlewares.as_ref());
+    let chain = chain(assembly, &registry, &options)?;
     let observer = Arc::clone(&hub) as Arc<dyn CallObserver>;
     let executor = Executor::new(Arc::clone(&registry), chain, observer);
     // Before the first source, so that no change of the registry is missed.
@@ -108,19 +107,23 @@ fn choose<'d>(
     }
 }
 
-/// The layers that the settings switch on.
-fn chain(settings: Option<&MiddlewareSettings>) -> Chain {
-    let Some(settings) = settings else {
-        return Chain::default();
+/// The chain of the assembly; the `memory` impl has none (rule 9.1).
+fn chain(
+    assembly: &AssemblySpec,
+    registry: &Arc<Registry>,
+    options: &Options,
+) -> Result<Chain, StartError> {
+    let Some(settings) = &assembly.middlewares else {
+        return Ok(Chain::default());
     };
-    let mut layers: Vec<Arc<dyn Middleware>> = Vec::new();
-    if settings.recover {
-        layers.push(Arc::new(Recover::default()));
-    }
-    if let Some(rule) = &settings.timeout {
-        layers.push(Arc::new(Timeout::new(rule.clone())));
-    }
-    Chain::new(layers)
+    let context = BuildContext {
+        registry: Arc::clone(registry),
+        secrets: options.secrets.clone(),
+    };
+    middleware::build(settings, &context).map_err(|reason| StartError::Chain {
+        assembly: assembly.name.clone(),
+        reason,
+    })
 }
 
 /// Starts the sources that the assembly uses, dependencies first; on failure what was started is

@@ -14,6 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::control::Control;
 use crate::deployment::Deployment;
 use crate::executor::Executor;
+use crate::middleware::BuildError;
 use crate::observe::{Event, Hub, Snapshot};
 use crate::registry::{CloseFailure, Registry};
 use crate::secrets::Secrets;
@@ -51,6 +52,14 @@ pub enum StartError {
     WhichAssembly {
         /// Those that exist, as a list in words.
         known: String,
+    },
+    /// A layer of the chain could not be built.
+    #[error("cannot build the chain of assembly `{assembly}`: {reason}")]
+    Chain {
+        /// The assembly.
+        assembly: String,
+        /// The cause.
+        reason: BuildError,
     },
     /// A source could not be built.
     #[error("cannot build source `{source_name}`: {reason}")]

@@ -4,12 +4,11 @@ mod cut;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use self::cut::{Bounds, limit};
+use super::counter::Count;
 use super::live::Live;
 use super::settings::{DEFAULT_MARKER, MiddlewareSettings};
 use super::{Counter, Middleware, Next, Request, Span, absent};
@@ -48,9 +47,9 @@ impl Rule {
 #[derive(Debug)]
 pub struct ResultLimit {
     rule: Live<Rule>,
-    results: AtomicU64,
-    kept_bytes: AtomicU64,
-    cut_bytes: AtomicU64,
+    results: Count,
+    kept_bytes: Count,
+    cut_bytes: Count,
 }
 
 impl ResultLimit {
@@ -59,9 +58,9 @@ impl ResultLimit {
     pub fn new(settings: &MiddlewareSettings) -> Option<Self> {
         Rule::of(settings).map(|rule| Self {
             rule: Live::new(rule),
-            results: AtomicU64::new(0),
-            kept_bytes: AtomicU64::new(0),
-            cut_bytes: AtomicU64::new(0),
+            results: Count::default(),
+            kept_bytes: Count::default(),
+            cut_bytes: Count::default(),
         })
     }
 
@@ -74,13 +73,10 @@ impl ResultLimit {
             part_budget: rule.part_budget.filter(|_| tool != TOOL_SEARCH),
         };
         let limited = limit(result.parts, bounds);
-        let add = |counter: &AtomicU64, bytes: usize| {
-            counter.fetch_add(bytes as u64, Ordering::Relaxed);
-        };
-        add(&self.kept_bytes, limited.kept_bytes);
-        add(&self.cut_bytes, limited.cut_bytes);
+        self.kept_bytes.many(limited.kept_bytes);
+        self.cut_bytes.many(limited.cut_bytes);
         if let Some((before, after)) = limited.resized {
-            add(&self.results, 1);
+            self.results.one();
             span.resized(before, after);
             span.note("cut");
         }
@@ -107,14 +103,10 @@ impl Middleware for ResultLimit {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        let counter = |name, value: &AtomicU64| Counter {
-            name,
-            value: value.load(Ordering::Relaxed),
-        };
         vec![
-            counter("results_cut", &self.results),
-            counter("kept_bytes", &self.kept_bytes),
-            counter("cut_bytes", &self.cut_bytes),
+            self.results.shown_as("results_cut"),
+            self.kept_bytes.shown_as("kept_bytes"),
+            self.cut_bytes.shown_as("cut_bytes"),
         ]
     }
 
