@@ -29,6 +29,11 @@ mod update;
 mod view;
 mod viewer;
 
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod update_tests;
+
 pub(crate) use driver::run;
 pub(crate) use screens::ScreenId;
 pub(crate) use shared::Options;
