@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::{self, Budget, Field, Node, Reading, Shape, Syntax, Table, Value};
+use super::import::Note;
 use super::resources::read_resources;
 use super::{Deployment, Environment, Origin, Place, Problem, Problems, Severity};
 use crate::secrets::Secrets;
@@ -25,6 +26,8 @@ pub struct Loaded {
     pub deployment: Deployment,
     /// What is probably not meant, sorted by place.
     pub warnings: Vec<Problem>,
+    /// What is worth knowing about files of other clients.
+    pub notes: Vec<Note>,
     /// The values that may not be shown.
     pub secrets: Secrets,
     /// Every file and directory that was read or that its resources will read, absolute: a change
@@ -37,11 +40,19 @@ pub struct Loaded {
 /// # Errors
 /// Everything that is wrong with it, warnings too, sorted by place.
 pub fn load_file(path: &Path, environment: &dyn Environment) -> Result<Loaded, Problems> {
+    load_file_with(path, environment, &Secrets::default())
+}
+
+pub(super) fn load_file_with(
+    path: &Path,
+    environment: &dyn Environment,
+    secrets: &Secrets,
+) -> Result<Loaded, Problems> {
     let name: Arc<str> = path.display().to_string().into();
     let text = read_text(path, &name)?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let base_dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
-    let mut loaded = load_text(&name, &text, &base_dir, environment)?;
+    let mut loaded = load_text_with(&name, &text, &base_dir, environment, secrets)?;
     loaded.files.insert(0, absolute);
     Ok(loaded)
 }
@@ -57,7 +68,16 @@ pub fn load_text(
     base_dir: &Path,
     environment: &dyn Environment,
 ) -> Result<Loaded, Problems> {
-    let secrets = Secrets::default();
+    load_text_with(name, text, base_dir, environment, &Secrets::default())
+}
+
+pub(super) fn load_text_with(
+    name: &str,
+    text: &str,
+    base_dir: &Path,
+    environment: &dyn Environment,
+    secrets: &Secrets,
+) -> Result<Loaded, Problems> {
     let reading = Reading::new(name, base_dir, environment, secrets.clone());
     let root = match document::parse(text, Syntax::of(name), Budget::default()) {
         Ok(root) => root,
@@ -74,7 +94,8 @@ pub fn load_text(
     Ok(Loaded {
         deployment: finished.value,
         warnings: finished.warnings,
-        secrets,
+        notes: Vec::new(),
+        secrets: secrets.clone(),
         files,
     })
 }

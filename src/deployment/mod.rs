@@ -2,8 +2,10 @@
 //! (section 10). The rooms own their settings types; this one reads them from text.
 
 mod assembly;
+mod combine;
 pub mod document;
 mod environment;
+pub mod import;
 mod inference;
 mod kinds;
 mod layers;
@@ -14,9 +16,11 @@ mod names;
 mod order;
 mod problem;
 mod resources;
+mod schema;
 mod sim;
 mod skills;
 
+pub use combine::{Input, combine, from_command, from_url, load_inputs};
 pub use environment::{EnvValue, Environment, ProcessEnvironment, Supplied};
 pub use load::{Loaded, load_file, load_text, read_text};
 pub use model::{
@@ -24,4 +28,5 @@ pub use model::{
 };
 pub use problem::{Place, Problem, Problems, Severity};
 pub use resources::read_resources;
+pub use schema::schema;
 pub use sim::{HINTS, TOOL as SIM_TOOL, read_hints, read_tool as read_sim_tool};

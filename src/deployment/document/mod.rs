@@ -21,6 +21,7 @@ mod reading;
 mod scalar;
 mod schema;
 mod shape;
+mod toml;
 mod value;
 mod yaml;
 
@@ -30,7 +31,8 @@ pub use reading::{Finished, Reading};
 pub use shape::{Field, Shape, Table};
 pub use value::Value;
 
-pub(crate) use schema::Schemas;
+pub(super) use scalar::resolve;
+pub(super) use schema::Schemas;
 
 use super::Place;
 
@@ -70,6 +72,8 @@ pub enum Syntax {
     Json,
     /// JSON with comments and trailing commas.
     JsonWithComments,
+    /// TOML.
+    Toml,
 }
 
 impl Syntax {
@@ -120,6 +124,7 @@ pub fn parse(text: &str, syntax: Syntax, budget: Budget) -> Result<Option<Node>,
         Syntax::YamlWithTemplates => yaml::parse(text, true, budget),
         Syntax::Json => json::parse(text, false, budget),
         Syntax::JsonWithComments => json::parse(text, true, budget),
+        Syntax::Toml => toml::parse(text, budget),
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Text {
 
 impl Text {
     /// A string as it stands in the file.
-    pub(super) fn new(value: String, style: Style) -> Self {
+    pub fn new(value: String, style: Style) -> Self {
         Self {
             value,
             style,

@@ -73,6 +73,11 @@ impl<'e> Reading<'e> {
         &self.secrets
     }
 
+    /// Where variables are looked up.
+    pub fn environment(&self) -> &'e dyn Environment {
+        self.environment
+    }
+
     /// A variable of the environment. What it holds is kept out of all messages from here on.
     pub fn variable(&self, name: &str) -> Option<EnvValue> {
         let found = self.environment.get(name)?;

@@ -6,7 +6,7 @@ use serde_json::Number;
 use super::node::{Data, Style, Text};
 
 /// The value of a plain scalar.
-pub(super) fn resolve(written: &str) -> Data {
+pub(in crate::deployment) fn resolve(written: &str) -> Data {
     match written {
         "" | "~" | "null" | "Null" | "NULL" => return Data::Null,
         _ => {}

@@ -6,7 +6,7 @@ use super::shape::{Shape, Table};
 
 /// Collects the schemas of tables under `$defs`.
 #[derive(Default)]
-pub(crate) struct Schemas {
+pub(in crate::deployment) struct Schemas {
     defs: Map<String, Json>,
 }
 
@@ -18,7 +18,7 @@ const DURATION: &str = r"^(0|([0-9]+(\.[0-9]*)?(ms|s|m|h))+)$";
 
 impl Schemas {
     /// The schema of a shape.
-    pub(crate) fn of(&mut self, shape: &Shape) -> Json {
+    pub(in crate::deployment) fn of(&mut self, shape: &Shape) -> Json {
         match shape {
             Shape::Elsewhere | Shape::Any | Shape::AnyTemplate => json!({}),
             Shape::Object => json!({"type": "object"}),
@@ -67,7 +67,7 @@ impl Schemas {
     }
 
     /// A reference to the schema of a table, which is added where it is not there yet.
-    pub(crate) fn reference(&mut self, table: &Table) -> Json {
+    pub(in crate::deployment) fn reference(&mut self, table: &Table) -> Json {
         if !self.defs.contains_key(table.name) {
             // Tables may hold themselves; the name has to be there before its fields are visited.
             self.defs.insert(table.name.into(), Json::Null);
@@ -78,7 +78,7 @@ impl Schemas {
     }
 
     /// The schema of a table.
-    pub(crate) fn table(&mut self, table: &Table) -> Json {
+    pub(in crate::deployment) fn table(&mut self, table: &Table) -> Json {
         let mut properties = Map::new();
         for field in table.fields {
             let mut schema = self.of(&field.shape);
@@ -105,12 +105,12 @@ impl Schemas {
     }
 
     /// The schema of a table, to be changed before it goes under `$defs`.
-    pub(crate) fn define(&mut self, name: &str, schema: Json) {
+    pub(in crate::deployment) fn define(&mut self, name: &str, schema: Json) {
         self.defs.insert(name.into(), schema);
     }
 
     /// Everything that was collected.
-    pub(crate) fn into_defs(self) -> Json {
+    pub(in crate::deployment) fn into_defs(self) -> Json {
         Json::Object(self.defs)
     }
 }
