@@ -3,7 +3,7 @@
 //!
 //! The first of them is the base. Each further one adds its sources, under a free name, to every
 //! assembly of the base, so that whichever assembly is used has their tools; a base without an
-//! assembly gets theirs. Sources that were added stand after those of the base, which therefore
+//! assembly gets one with all sources. Sources that were added stand after those of the base, which therefore
 //! hold contested names (rule 2.1).
 
 use std::collections::HashSet;
@@ -264,7 +264,11 @@ fn join(base: &mut Loaded, added: Loaded) {
             place,
             at: Place::START,
             implementation: AssemblyImpl::Memory,
-            sources: names,
+            sources: deployment
+                .sources
+                .iter()
+                .map(|source| source.name.clone())
+                .collect(),
             dynamic: None,
             middlewares: None,
         });

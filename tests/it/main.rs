@@ -2,4 +2,5 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+mod deployment;
 mod shipped;

@@ -22,6 +22,7 @@ impl Variables<'_> {
             let (before, form) = rest.split_at(at);
             out.push_str(before);
             let Some(end) = form.find('}') else {
+                rest = form;
                 break;
             };
             let (form, after) = form.split_at(end + 1);
