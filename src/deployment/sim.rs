@@ -326,7 +326,10 @@ pub fn read_tool(reading: &Reading<'_>, value: &Value<'_>) -> Option<SimTool> {
             .and_then(|text| text.string())
             .unwrap_or_default(),
         input_schema: schema.map_or_else(|| json!({"type": "object"}), |schema| schema.json()),
-        pad_to_bytes: value.get("pad_to_bytes").and_then(|bytes| bytes.size()),
+        pad_to_bytes: value
+            .get("pad_to_bytes")
+            .and_then(|bytes| bytes.size())
+            .filter(|bytes| *bytes > 0),
         lazy: value.get("lazy").map(|lazy| LazySettings {
             placeholder: lazy
                 .get("placeholder")

@@ -24,7 +24,11 @@ fn every_deployment_that_loads_is_valid() {
     let validator = validator();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut seen = 0;
-    for dir in [fixtures("deployment"), root.join("config")] {
+    for dir in [
+        fixtures("deployment"),
+        root.join("config"),
+        root.join("config/examples"),
+    ] {
         let Ok(files) = std::fs::read_dir(&dir) else {
             continue;
         };
@@ -48,7 +52,7 @@ fn every_deployment_that_loads_is_valid() {
             seen += 1;
         }
     }
-    assert!(seen >= 4);
+    assert!(seen >= 9);
 }
 
 #[test]
