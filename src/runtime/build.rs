@@ -16,6 +16,7 @@ use crate::executor::{CallObserver, Executor};
 use crate::middleware::{self, BuildContext, Chain};
 use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
 use crate::registry::Registry;
+use crate::source::mcp::{McpContext, McpSource};
 use crate::source::sim::SimSource;
 use crate::source::{ServerRows, Source};
 
@@ -188,7 +189,6 @@ async fn start_source(
 ) -> Result<Arc<dyn Source>, String> {
     let name: Arc<str> = spec.name.as_str().into();
     let registry = Arc::clone(registry);
-    let _ = options;
     match &spec.settings {
         SourceSettings::Sim(settings) => {
             match SimSource::start(name, spec.place, settings, registry).await {
@@ -196,7 +196,14 @@ async fn start_source(
                 Err(error) => Err(error.to_string()),
             }
         }
-        SourceSettings::Mcp(_) => Err("impl `mcp` is not part of this build".into()),
+        SourceSettings::Mcp(settings) => {
+            let context = McpContext {
+                own_command: options.own_command.clone(),
+                ..McpContext::new(registry, options.secrets.clone())
+            };
+            let source = McpSource::start(name, spec.place, settings.clone(), context);
+            Ok(Arc::new(source))
+        }
         SourceSettings::Skills(_) => Err("impl `skills` is not part of this build".into()),
     }
 }

@@ -1,0 +1,389 @@
+//! One attempt: start or reach the server, agree on a revision, list its tools.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rmcp::model::{
+    ClientRequest, DiscoverRequest, DiscoverRequestParams, ListToolsRequest, PingRequest,
+    ProtocolVersion, ServerPeerInfo,
+};
+use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _, RoleClient, RunningService};
+use rmcp::transport::common::client_side_sse::FixedInterval;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use super::connection::{Bounds, Connection, ProgressTable, Unanswered, send};
+use super::connector::{Connector, Headers, Wire};
+use super::ending::{Ending, ended_for_good};
+use super::handler::{Handler, Person, log_level_request};
+use super::{Event, Events, listen};
+use crate::source::mcp::board::Introduction;
+use crate::source::mcp::failure::Stage;
+use crate::source::mcp::frames::Tap;
+use crate::source::mcp::link::Epoch;
+use crate::source::mcp::log::Log;
+use crate::source::mcp::translate::{self, Listing};
+use crate::source::mcp::transport::Trouble;
+use crate::source::mcp::transport::http::{HttpClient, Seen};
+use crate::source::mcp::transport::line::{LineSettings, LineTransport, drain};
+use crate::source::mcp::transport::process::Process;
+use crate::source::mcp::{Protocol, ServerSettings};
+use crate::source::{FailureKind, LogOrigin};
+
+/// How long the end of a connection may take on our side (an HTTP session is deleted in it).
+const CLOSE: Duration = Duration::from_secs(6);
+
+/// How much of a line of stderr is read; the log cuts it further.
+const STDERR_BYTES: usize = 64 * 1024;
+
+/// What every attempt at one server needs.
+#[derive(Clone)]
+pub(super) struct Attempt {
+    pub(super) epoch: Epoch,
+    pub(super) settings: Arc<ServerSettings>,
+    pub(super) connector: Arc<dyn Connector>,
+    pub(super) connect_timeout: Duration,
+    pub(super) client_version: String,
+    pub(super) tap: Tap,
+    pub(super) log: Log,
+    pub(super) person: Person,
+    pub(super) events: Events,
+    pub(super) tracker: TaskTracker,
+}
+
+/// A connection that was made, with its tools. Dropping it closes the connection.
+pub(super) struct Session {
+    pub(super) connection: Arc<Connection>,
+    pub(super) introduction: Introduction,
+    pub(super) listing: Listing,
+    pub(super) pid: Option<u32>,
+    _close: DropGuard,
+}
+
+/// A failed attempt.
+pub(super) struct Failed {
+    pub(super) trouble: Trouble,
+    pub(super) stage: Stage,
+}
+
+impl Attempt {
+    /// Makes the attempt within `connect_timeout`.
+    pub(super) async fn run(self) -> Result<Session, Failed> {
+        let stage = Arc::new(Mutex::new(Stage::Starting));
+        let within = self.connect_timeout;
+        let work = self.connect(Arc::clone(&stage));
+        let outcome = tokio::time::timeout(within, work).await;
+        let trouble = match outcome {
+            Ok(Ok(session)) => return Ok(session),
+            Ok(Err(trouble)) => trouble,
+            Err(_) => Trouble {
+                kind: FailureKind::TimedOut,
+                detail: Some(format!("`connect_timeout` is {within:?}")),
+            },
+        };
+        let stage = *stage.lock();
+        Err(Failed { trouble, stage })
+    }
+
+    async fn connect(self, stage: Arc<Mutex<Stage>>) -> Result<Session, Trouble> {
+        let wire = self.connector.open(&self.tracker).await?;
+        *stage.lock() = Stage::Handshake;
+        // Ends everything of this connection, also when the attempt is dropped half-way.
+        let close = CancellationToken::new();
+        let guard = close.clone().drop_guard();
+        let progress = ProgressTable::default();
+        let handler = Handler {
+            epoch: self.epoch,
+            client_version: self.client_version.clone(),
+            person: self.person.clone(),
+            progress: progress.clone(),
+            events: self.events.clone(),
+        };
+        let mode = lifecycle(self.settings.protocol);
+        let gone = CancellationToken::new();
+        let http = matches!(wire, Wire::Http { .. });
+        let request_timeout = match &wire {
+            Wire::Http { timeout, .. } => *timeout,
+            Wire::Lines { .. } => None,
+        };
+        let mut pid = None;
+        let mut process_kept = None;
+        let (service, mut ending) = match wire {
+            Wire::Lines {
+                reader,
+                writer,
+                stderr,
+                process,
+            } => {
+                pid = process.as_ref().map(|process| process.pid);
+                let exit = process.as_ref().map(Process::exit);
+                let quiet = CancellationToken::new();
+                if let Some(stderr) = stderr {
+                    let (log, done) = (self.log.clone(), quiet.clone().drop_guard());
+                    // Not awaited at the end: somebody outside the group may hold it open.
+                    tokio::spawn(async move {
+                        let _done = done;
+                        drain(stderr, STDERR_BYTES, |line| {
+                            log.push(LogOrigin::Stderr, None, line);
+                        })
+                        .await;
+                    });
+                } else {
+                    quiet.cancel();
+                }
+                let stopping = process
+                    .as_ref()
+                    .map_or_else(|| close.clone(), Process::stopping);
+                process_kept = process;
+                let transport = LineTransport::start(
+                    reader,
+                    writer,
+                    LineSettings::new(self.tap.clone(), self.log.clone(), stopping, gone.clone()),
+                );
+                let mut ending = Ending {
+                    ended: gone.clone(),
+                    exit,
+                    quiet,
+                    seen: Seen::default(),
+                };
+                let served = tokio::select! {
+                    biased;
+                    served = handler.serve_with_lifecycle(transport, mode) => served,
+                    _ = ended_for_good(ending.exit.clone()) => return Err(ending.trouble().await),
+                };
+                match served {
+                    Ok(service) => (service, ending),
+                    Err(error) => return Err(ending.trouble_of_start(&error).await),
+                }
+            }
+            Wire::Http {
+                client,
+                url,
+                headers,
+                timeout,
+            } => {
+                let mut ending = Ending {
+                    ended: gone.clone(),
+                    exit: None,
+                    quiet: CancellationToken::new(),
+                    seen: Seen::default(),
+                };
+                let client = HttpClient {
+                    http: client,
+                    tap: self.tap.clone(),
+                    seen: ending.seen.clone(),
+                    timeout,
+                };
+                let transport =
+                    StreamableHttpClientTransport::with_client(client, http_config(url, headers));
+                match handler.serve_with_lifecycle(transport, mode).await {
+                    Ok(service) => (service, ending),
+                    Err(error) => return Err(ending.trouble_of_start(&error).await),
+                }
+            }
+        };
+        let peer = service.peer().clone();
+        let info = peer
+            .peer_info()
+            .ok_or_else(|| Trouble::from(FailureKind::Other))?;
+        let connection = Arc::new(Connection {
+            epoch: self.epoch,
+            modern: !info.protocol_version.has_initialize(),
+            http,
+            has_tools: info.capabilities.tools.is_some(),
+            has_resources: info.capabilities.resources.is_some(),
+            gone: gone.clone(),
+            peer,
+            progress,
+            events: self.events.clone(),
+            request_timeout,
+            seen: ending.seen.clone(),
+            asks_for_log: info.capabilities.logging.is_some()
+                && !info.protocol_version.has_initialize(),
+            person: self.person.clone(),
+        });
+        // From here on the service is closed by its own task, exactly once.
+        self.tracker.spawn(attend(
+            service,
+            ending.clone(),
+            close.clone(),
+            gone.clone(),
+            process_kept,
+            self.epoch,
+            self.events.clone(),
+        ));
+        check_revision(self.settings.protocol, &info)?;
+        *stage.lock() = Stage::Listing;
+        let listing = match list(&connection, &self.settings).await {
+            Ok(listing) => listing,
+            Err(unanswered) => return Err(ending.trouble_of_listing(unanswered).await),
+        };
+        self.begin_listening(&connection, &info, &close);
+        Ok(Session {
+            connection,
+            introduction: translate::introduction(&info),
+            listing,
+            pid,
+            _close: guard,
+        })
+    }
+
+    /// Subscribes to changes and log messages, as the revision has it.
+    fn begin_listening(
+        &self,
+        connection: &Arc<Connection>,
+        info: &ServerPeerInfo,
+        close: &CancellationToken,
+    ) {
+        let changes = info
+            .capabilities
+            .tools
+            .as_ref()
+            .is_some_and(|tools| tools.list_changed == Some(true));
+        if connection.modern {
+            // Over HTTP the open stream is also what tells that the server is gone.
+            if changes || connection.http {
+                self.tracker.spawn(listen::listen(
+                    Arc::clone(connection),
+                    changes,
+                    close.clone(),
+                ));
+            }
+        } else if info.capabilities.logging.is_some() {
+            let connection = Arc::clone(connection);
+            self.tracker.spawn(async move {
+                // Some servers send nothing until they were told a level; a refusal does no harm.
+                let _ = connection
+                    .request(log_level_request(), &Bounds::within(CLOSE))
+                    .await;
+            });
+        }
+    }
+}
+
+/// Keeps the service until it is closed by us or by the other side.
+async fn attend(
+    service: RunningService<RoleClient, Handler>,
+    mut ending: Ending,
+    close: CancellationToken,
+    gone: CancellationToken,
+    process: Option<Process>,
+    epoch: Epoch,
+    events: Events,
+) {
+    let stop = service.cancellation_token();
+    let waiting = service.waiting();
+    tokio::pin!(waiting);
+    let lost = tokio::select! {
+        biased;
+        () = close.cancelled() => false,
+        () = ending.ended.cancelled() => true,
+        _ = ended_for_good(ending.exit.clone()) => true,
+        _ = &mut waiting => true,
+    };
+    gone.cancel();
+    if lost {
+        let trouble = ending.trouble().await;
+        send(&events, Event::Lost { epoch, trouble }).await;
+    }
+    stop.cancel();
+    // Stdin is closed and the process ends in parallel to the rest.
+    drop(process);
+    let _ = tokio::time::timeout(CLOSE, &mut waiting).await;
+}
+
+fn lifecycle(protocol: Protocol) -> ClientLifecycleMode {
+    match protocol {
+        Protocol::Auto => ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        },
+        Protocol::V2026_07_28 => ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        },
+        Protocol::V2025_11_25 => ClientLifecycleMode::Initialize,
+    }
+}
+
+/// A server may answer `initialize` with any revision; only known ones, or the one that is asked
+/// for, are spoken.
+fn check_revision(protocol: Protocol, info: &ServerPeerInfo) -> Result<(), Trouble> {
+    let offered = &info.protocol_version;
+    let good = match protocol {
+        Protocol::Auto => ProtocolVersion::KNOWN_VERSIONS.contains(offered),
+        Protocol::V2026_07_28 => *offered == ProtocolVersion::V_2026_07_28,
+        Protocol::V2025_11_25 => *offered == ProtocolVersion::V_2025_11_25,
+    };
+    if good {
+        return Ok(());
+    }
+    Err(FailureKind::UnsupportedProtocol {
+        offered: format!("`{offered}`"),
+    }
+    .into())
+}
+
+fn http_config(url: Arc<str>, headers: Headers) -> StreamableHttpClientTransportConfig {
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(headers);
+    // A session that ended is a lost connection: the link decides what follows, visibly.
+    config.reinit_on_expired_session = false;
+    config.allow_stateless = true;
+    // A stream that broke is taken up again a few times; then the call that waits on it ends.
+    let mut retry = FixedInterval::default();
+    retry.max_times = Some(3);
+    retry.duration = Duration::from_millis(500);
+    config.retry_config = Arc::new(retry);
+    config
+}
+
+/// Lists the tools of a fresh or an old connection.
+pub(super) async fn list(
+    connection: &Connection,
+    settings: &ServerSettings,
+) -> Result<Listing, Unanswered> {
+    let mut warnings = Vec::new();
+    if !connection.has_tools {
+        warnings.push("the server says that it has no tools".to_owned());
+        return Ok(Listing {
+            tools: Vec::new(),
+            warnings,
+        });
+    }
+    let request = |params| ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
+    // The whole attempt is bounded, and a listing later on by the driver.
+    let bounds = Bounds {
+        deadline: None,
+        cancel: CancellationToken::new(),
+        progress: None,
+    };
+    let listed = connection
+        .pages(&bounds, request, "tools", &mut warnings)
+        .await?;
+    Ok(translate::listing(&settings.prefix(), listed, warnings))
+}
+
+/// A sign of life: `ping`, or the revision's `server/discover`, which only an operator asks for.
+pub(super) async fn probe(connection: &Connection) -> Result<(), Unanswered> {
+    let request = if connection.modern {
+        ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {}))
+    } else {
+        ClientRequest::PingRequest(PingRequest {
+            method: Default::default(),
+            extensions: Default::default(),
+        })
+    };
+    let bounds = Bounds {
+        deadline: None,
+        cancel: connection.gone.clone(),
+        progress: None,
+    };
+    match connection.request(request, &bounds).await {
+        // An error is an answer too.
+        Ok(_) | Err(Unanswered::Refused(_) | Unanswered::Unexpected) => Ok(()),
+        Err(unanswered) => Err(unanswered),
+    }
+}
