@@ -8,7 +8,9 @@ use rmcp::model::{
     ClientRequest, DiscoverRequest, DiscoverRequestParams, ListToolsRequest, PingRequest,
     ProtocolVersion, ServerPeerInfo,
 };
-use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _, RoleClient, RunningService};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RoleClient, RunningService,
+};
 use rmcp::transport::common::client_side_sse::FixedInterval;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
@@ -75,11 +77,21 @@ impl Attempt {
     pub(super) async fn run(self) -> Result<Session, Failed> {
         let stage = Arc::new(Mutex::new(Stage::Starting));
         let within = self.connect_timeout;
-        let work = self.connect(Arc::clone(&stage));
+        let work = async {
+            match self.connect(self.settings.protocol, &stage).await {
+                // It knows the newer way to ask, and speaks only an older revision.
+                Err(Start::Older) => self.connect(Protocol::V2025_11_25, &stage).await,
+                outcome => outcome,
+            }
+        };
         let outcome = tokio::time::timeout(within, work).await;
         let trouble = match outcome {
             Ok(Ok(session)) => return Ok(session),
-            Ok(Err(trouble)) => trouble,
+            Ok(Err(Start::Failed(trouble))) => trouble,
+            Ok(Err(Start::Older)) => FailureKind::UnsupportedProtocol {
+                offered: "an older one".to_owned(),
+            }
+            .into(),
             Err(_) => Trouble {
                 kind: FailureKind::TimedOut,
                 detail: Some(format!("`connect_timeout` is {within:?}")),
@@ -89,7 +101,7 @@ impl Attempt {
         Err(Failed { trouble, stage })
     }
 
-    async fn connect(self, stage: Arc<Mutex<Stage>>) -> Result<Session, Trouble> {
+    async fn connect(&self, protocol: Protocol, stage: &Mutex<Stage>) -> Result<Session, Start> {
         let wire = self.connector.open(&self.tracker).await?;
         *stage.lock() = Stage::Handshake;
         // Ends everything of this connection, also when the attempt is dropped half-way.
@@ -103,7 +115,7 @@ impl Attempt {
             progress: progress.clone(),
             events: self.events.clone(),
         };
-        let mode = lifecycle(self.settings.protocol);
+        let mode = lifecycle(protocol);
         let gone = CancellationToken::new();
         let http = matches!(wire, Wire::Http { .. });
         let request_timeout = match &wire {
@@ -153,11 +165,13 @@ impl Attempt {
                 let served = tokio::select! {
                     biased;
                     served = handler.serve_with_lifecycle(transport, mode) => served,
-                    _ = ended_for_good(ending.exit.clone()) => return Err(ending.trouble().await),
+                    () = ended_for_good(ending.exit.clone()) => {
+                        return Err(ending.trouble().await.into());
+                    }
                 };
                 match served {
                     Ok(service) => (service, ending),
-                    Err(error) => return Err(ending.trouble_of_start(&error).await),
+                    Err(error) => return Err(start(protocol, &mut ending, &error).await),
                 }
             }
             Wire::Http {
@@ -182,7 +196,7 @@ impl Attempt {
                     StreamableHttpClientTransport::with_client(client, http_config(url, headers));
                 match handler.serve_with_lifecycle(transport, mode).await {
                     Ok(service) => (service, ending),
-                    Err(error) => return Err(ending.trouble_of_start(&error).await),
+                    Err(error) => return Err(start(protocol, &mut ending, &error).await),
                 }
             }
         };
@@ -220,7 +234,7 @@ impl Attempt {
         *stage.lock() = Stage::Listing;
         let listing = match list(&connection, &self.settings).await {
             Ok(listing) => listing,
-            Err(unanswered) => return Err(ending.trouble_of_listing(unanswered).await),
+            Err(unanswered) => return Err(ending.trouble_of_listing(unanswered).await.into()),
         };
         self.begin_listening(&connection, &info, &close);
         Ok(Session {
@@ -294,6 +308,31 @@ async fn attend(
     // Stdin is closed and the process ends in parallel to the rest.
     drop(process);
     let _ = tokio::time::timeout(CLOSE, &mut waiting).await;
+}
+
+/// How far an attempt with one revision came.
+enum Start {
+    Failed(Trouble),
+    /// The server told that it has the older revision only.
+    Older,
+}
+
+impl From<Trouble> for Start {
+    fn from(trouble: Trouble) -> Self {
+        Self::Failed(trouble)
+    }
+}
+
+async fn start(protocol: Protocol, ending: &mut Ending, error: &ClientInitializeError) -> Start {
+    if let ClientInitializeError::NoCompatibleProtocolVersion {
+        server_supported, ..
+    } = error
+        && protocol == Protocol::Auto
+        && server_supported.contains(&ProtocolVersion::V_2025_11_25)
+    {
+        return Start::Older;
+    }
+    Start::Failed(ending.trouble_of_start(error).await)
 }
 
 fn lifecycle(protocol: Protocol) -> ClientLifecycleMode {

@@ -32,11 +32,26 @@ async fn a_server_becomes_ready_and_its_tools_are_called() {
 
 #[tokio::test(start_paused = true)]
 async fn an_older_server_is_spoken_to_in_its_own_revision() {
-    let bench = Bench::new(Shelf::legacy(&["echo"]));
+    for shelf in [Shelf::legacy(&["echo"]), Shelf::between(&["echo"])] {
+        let bench = Bench::new(shelf);
+        let row = bench.ready().await;
+        assert_eq!(row.protocol.as_deref(), Some("2025-11-25"));
+        let result = bench.call("m__echo", json!({})).await;
+        assert_eq!(result, ToolResult::text("{}"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_that_is_asked_for_and_not_there_is_a_rejection() {
+    let bench = Bench::with(Memory::new(Shelf::legacy(&["echo"])), |settings| {
+        settings.servers[0].protocol = Protocol::V2026_07_28;
+    });
+    bench.until(|row| row.state == ServerState::Rejected).await;
+    let bench = Bench::with(Memory::new(Shelf::new(&["echo"])), |settings| {
+        settings.servers[0].protocol = Protocol::V2025_11_25;
+    });
     let row = bench.ready().await;
     assert_eq!(row.protocol.as_deref(), Some("2025-11-25"));
-    let result = bench.call("m__echo", json!({})).await;
-    assert_eq!(result, ToolResult::text("{}"));
 }
 
 #[tokio::test(start_paused = true)]

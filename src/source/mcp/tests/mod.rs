@@ -68,24 +68,21 @@ impl Connector for Memory {
         if let Some(kind) = self.fails.lock().pop_front() {
             return Box::pin(async move { Err(kind.into()) });
         }
-        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let (ours, mut near) = tokio::io::duplex(64 * 1024);
+        let (theirs, mut far) = tokio::io::duplex(64 * 1024);
         let cut = CancellationToken::new();
         *self.cut.lock() = cut.clone();
-        let shelf = self.shelf.clone();
+        // A wire in between, so that a cut looks to both sides like a cut.
         tokio::spawn(async move {
             tokio::select! {
                 () = cut.cancelled() => {}
-                () = async {
-                    if let Ok(service) = shelf.serve(theirs).await {
-                        let stop = cut.clone();
-                        let token = service.cancellation_token();
-                        tokio::spawn(async move {
-                            stop.cancelled().await;
-                            token.cancel();
-                        });
-                        let _ = service.waiting().await;
-                    }
-                } => {}
+                _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+            }
+        });
+        let shelf = self.shelf.clone();
+        tokio::spawn(async move {
+            if let Ok(service) = shelf.serve(theirs).await {
+                let _ = service.waiting().await;
             }
         });
         let (reader, writer) = tokio::io::split(ours);

@@ -1,6 +1,6 @@
 //! A server to test against, over any transport. Also compiled into the integration tests.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 #![expect(deprecated)]
 
 use std::collections::BTreeMap;
@@ -11,12 +11,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest,
-    ElicitRequestParams, ElicitationSchema, ErrorData, Implementation, InputRequest,
-    InputRequiredResult, ListResourcesResult, ListToolsResult, LoggingLevel,
-    LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-    ResourceContents, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverRequestMethod,
+    DiscoverResult, ElicitRequest, ElicitRequestParams, ElicitationSchema, ErrorData,
+    Implementation, InputRequest, InputRequiredResult, ListResourcesResult, ListToolsResult,
+    LoggingLevel, LoggingMessageNotificationParam, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource, ResourceContents, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Value, json};
@@ -35,7 +36,18 @@ struct Inner {
     seen: watch::Sender<Vec<String>>,
     /// Pings are left unanswered while this is set.
     deaf: watch::Sender<bool>,
-    legacy_only: bool,
+    age: Age,
+}
+
+/// Which revisions the server knows.
+#[derive(Clone, Copy, PartialEq)]
+enum Age {
+    /// All.
+    New,
+    /// Only the older one, and no `server/discover`.
+    Old,
+    /// It answers `server/discover`, and has only the older one all the same.
+    Between,
 }
 
 pub fn tool(name: &str, description: &str) -> Tool {
@@ -49,22 +61,27 @@ pub fn tool(name: &str, description: &str) -> Tool {
 
 impl Shelf {
     pub fn new(names: &[&str]) -> Self {
-        Self::build(names, false)
+        Self::build(names, Age::New)
     }
 
     /// A server that knows no `server/discover`.
     pub fn legacy(names: &[&str]) -> Self {
-        Self::build(names, true)
+        Self::build(names, Age::Old)
     }
 
-    fn build(names: &[&str], legacy_only: bool) -> Self {
+    /// A server that knows `server/discover`, and only the older revision.
+    pub fn between(names: &[&str]) -> Self {
+        Self::build(names, Age::Between)
+    }
+
+    fn build(names: &[&str], age: Age) -> Self {
         Self(Arc::new(Inner {
             tools: Mutex::new(names.iter().map(|name| tool(name, "a tool")).collect()),
             page: AtomicUsize::new(usize::MAX),
             announced: watch::Sender::new(0),
             seen: watch::Sender::new(Vec::new()),
             deaf: watch::Sender::new(false),
-            legacy_only,
+            age,
         }))
     }
 
@@ -127,11 +144,20 @@ impl ServerHandler for Shelf {
     }
 
     fn supported_protocol_versions(&self) -> std::borrow::Cow<'static, [ProtocolVersion]> {
-        if self.0.legacy_only {
-            vec![ProtocolVersion::V_2025_11_25].into()
-        } else {
-            ProtocolVersion::KNOWN_VERSIONS.into()
+        match self.0.age {
+            Age::New => ProtocolVersion::KNOWN_VERSIONS.into(),
+            Age::Old | Age::Between => vec![ProtocolVersion::V_2025_11_25].into(),
         }
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        if self.0.age == Age::Old {
+            return Err(ErrorData::method_not_found::<DiscoverRequestMethod>());
+        }
+        Ok(DiscoverResult::from_server_info(
+            self.supported_protocol_versions().into_owned(),
+            self.get_info(),
+        ))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
