@@ -7,11 +7,14 @@
 )]
 
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use rmcp::ServiceExt as _;
-use rmcp::model::CallToolRequestParams;
+use rmcp::model::{CallToolRequestParams, ProgressNotificationParam, ProtocolVersion};
+use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _, NotificationContext};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
@@ -66,18 +69,53 @@ async fn files_serves_on_stdio_and_ends_when_stdin_closes() {
     assert!(said.contains("[files] read_file: done"), "{said}");
 }
 
+/// Counts the progress that it is told of.
+#[derive(Clone, Default)]
+struct Listener(Arc<AtomicU32>);
+
+impl ClientHandler for Listener {
+    async fn on_progress(&self, _: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 #[tokio::test]
-async fn web_serves_over_http_and_ends_when_stdin_closes() {
+async fn web_serves_over_http_on_both_revisions_and_ends_when_stdin_closes() {
     // Only https would use it, but no client is built without.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut child = server(&["web"]);
     let mut said = lines(&mut child);
     let first = said.next_line().await.unwrap().unwrap();
     let url = first.strip_prefix("[web] serving ").unwrap().to_owned();
-    let client = ().serve(StreamableHttpClientTransport::from_uri(url.clone())).await.unwrap();
-    let page = client.call_tool(call("fetch_page", json!({"path": "/"})));
-    assert_eq!(page.await.unwrap().is_error, Some(false));
-    // A stream is still open when the lifeline is cut.
+    let newest = ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    };
+    let mut clients = Vec::new();
+    for (mode, version) in [
+        (newest, ProtocolVersion::V_2026_07_28),
+        (
+            ClientLifecycleMode::Initialize,
+            ProtocolVersion::V_2025_11_25,
+        ),
+    ] {
+        let listener = Listener::default();
+        let transport = StreamableHttpClientTransport::from_uri(url.clone());
+        let client = listener
+            .clone()
+            .serve_with_lifecycle(transport, mode)
+            .await
+            .unwrap();
+        assert_eq!(client.peer_info().unwrap().protocol_version, version);
+        let report = json!({"topic": "kelp", "seconds": 1});
+        let result = client.call_tool(call("slow_report", report)).await.unwrap();
+        assert_eq!(result.is_error, Some(false));
+        while listener.0.load(Ordering::SeqCst) < 6 {
+            tokio::task::yield_now().await;
+        }
+        clients.push(client);
+    }
+    // Streams are still open when the lifeline is cut.
     drop(child.stdin.take());
     assert_eq!(code(&mut child).await, Some(0));
 }
