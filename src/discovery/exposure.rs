@@ -45,16 +45,10 @@ impl ExposedTool {
     }
 }
 
-/// Why the entries of `dynamic.exposures` cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`tool_search` is always visible; remove its entry `{}` from `dynamic.exposures`",
-    mode.as_str()
-)]
-pub struct ToolSearchExposure {
-    /// The mode that the entry gives.
-    pub mode: Mode,
-}
+/// Why a mode cannot be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`tool_search` is always visible (rule 4.3)")]
+pub struct FixedExposure;
 
 /// The exposure of every tool of one catalog version. Immutable and shared by all sessions.
 #[derive(Clone, Debug, Default)]
@@ -165,18 +159,6 @@ fn decide(name: &str, settings: Option<&DynamicSettings>) -> (Mode, DecidedBy) {
 }
 
 impl DynamicSettings {
-    /// Refuses an exact entry for `tool_search` that says anything but `always` (rule 4.3).
-    ///
-    /// # Errors
-    /// When there is one.
-    pub fn check_tool_search(&self) -> Result<(), ToolSearchExposure> {
-        let entry = self.exposures.iter().find(|(name, _)| *name == TOOL_SEARCH);
-        match entry {
-            Some((_, &mode)) if mode != Mode::Always => Err(ToolSearchExposure { mode }),
-            _ => Ok(()),
-        }
-    }
-
     /// The names and globs of `exposures` that match no tool, in the order of the file: a warning
     /// once all sources are settled (rule 4.2). A glob does not match `tool_search`.
     pub fn unmatched(&self, catalog: &Catalog) -> Vec<&str> {
@@ -194,16 +176,22 @@ impl DynamicSettings {
     }
 
     /// The same settings with one tool's mode overruled, as an operator does for this process.
-    pub fn with_mode(&self, tool: &str, mode: Mode) -> Self {
+    ///
+    /// # Errors
+    /// For `tool_search`, which has one mode only.
+    pub fn with_mode(&self, tool: &str, mode: Mode) -> Result<Self, FixedExposure> {
+        if tool == TOOL_SEARCH {
+            return Err(FixedExposure);
+        }
         let kept = self
             .exposures
             .iter()
             .filter(|(pattern, _)| *pattern != tool)
             .map(|(pattern, mode)| (pattern.to_owned(), *mode));
-        Self {
+        Ok(Self {
             exposures: GlobMap::new(std::iter::once((tool.to_owned(), mode)).chain(kept)),
             ..self.clone()
-        }
+        })
     }
 }
 
@@ -244,21 +232,6 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_entry_for_tool_search_must_say_always() {
-        let wrong = settings(&[(TOOL_SEARCH, Mode::Hidden)]);
-        assert_eq!(
-            wrong.check_tool_search().unwrap_err().to_string(),
-            "`tool_search` is always visible; remove its entry `hidden` from `dynamic.exposures`"
-        );
-        for fine in [
-            settings(&[(TOOL_SEARCH, Mode::Always)]),
-            settings(&[("tool_*", Mode::Hidden)]),
-        ] {
-            assert_eq!(fine.check_tool_search(), Ok(()));
-        }
-    }
-
-    #[test]
     fn without_dynamic_every_tool_is_always_and_everything_is_ranked() {
         let exposures = Shelf::of(&["b", "a"]).exposures(None);
         assert_eq!(exposures.always(), ["a".into(), "b".into()]);
@@ -286,9 +259,11 @@ mod tests {
     fn an_operator_overrules_one_tool_and_leaves_the_others() {
         let shelf = Shelf::of(&["a", "b"]);
         let before = settings(&[("a", Mode::Hidden), ("*", Mode::Direct)]);
-        let exposures = shelf.exposures(Some(before.with_mode("a", Mode::Always)));
+        let exposures = shelf.exposures(before.with_mode("a", Mode::Always).ok());
         assert_eq!(exposures.get("a").unwrap().mode, Mode::Always);
         assert_eq!(exposures.get("b").unwrap().mode, Mode::Direct);
+        let refused = before.with_mode(TOOL_SEARCH, Mode::Hidden);
+        assert_eq!(refused, Err(FixedExposure));
     }
 
     #[test]

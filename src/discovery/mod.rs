@@ -5,13 +5,14 @@ mod exposure;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod pool;
+pub mod recall;
 pub mod search;
 pub mod session;
 mod settings;
 pub mod tool_search;
 mod visible;
 
-pub use exposure::{DecidedBy, ExposedTool, Exposures, TOOL_SEARCH, ToolSearchExposure};
+pub use exposure::{DecidedBy, ExposedTool, Exposures, FixedExposure, TOOL_SEARCH};
 pub use pool::{EvictReason, Pool, PoolChange, PoolEntry, Touch};
 pub use session::Session;
 pub use settings::{BudgetSettings, DynamicSettings, Mode, PoolSettings};

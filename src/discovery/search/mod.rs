@@ -1,7 +1,22 @@
 //! Ranking tools for a query (rules 7.5 and 7.6). [`Ranker`] is the seam: the session and the
-//! measurements know nothing else.
+//! measurements know nothing else. The ranker that is used is [`Index`].
+
+mod document;
+mod explain;
+mod index;
+mod stop;
+mod synonyms;
+mod tokenize;
+mod tuning;
+mod words;
 
 use std::sync::Arc;
+
+pub use document::{Document, Field};
+pub use explain::{Explained, Match, MatchKind};
+pub use index::Index;
+pub use tokenize::tokens;
+pub use tuning::{FieldTuning, Tuning};
 
 /// A tool that a query found.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,3 +33,6 @@ pub trait Ranker: Send + Sync {
     /// `limit`. Deterministic; ties go by name.
     fn rank(&self, query: &str, limit: usize, admit: &dyn Fn(&str) -> bool) -> Vec<Hit>;
 }
+
+#[cfg(test)]
+mod tests;
