@@ -1,31 +1,20 @@
 //! The operations console and the commands of toolcrib.
 
-#[allow(dead_code, unused_imports, reason = "wired up by the commands")]
+mod cli;
+mod commands;
+#[allow(dead_code, reason = "screens are being added")]
 mod console;
 mod demo;
-#[allow(dead_code, reason = "used by the console and the commands")]
+mod logging;
+mod opening;
 mod text;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-#[derive(Parser)]
-#[command(name = "toolcrib", version)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(clap::Subcommand)]
-enum Command {
-    /// Be one of the demo's MCP servers.
-    #[command(hide = true)]
-    DemoServer(demo::DemoServer),
-}
+use clap::Parser as _;
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::DemoServer(options) => demo::run(options),
-    }
+    // Chosen once for the process; an error only says that a choice has been made already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    commands::main(cli::Cli::parse())
 }

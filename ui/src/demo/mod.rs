@@ -4,7 +4,6 @@
 mod arguments;
 mod clock;
 mod files;
-#[expect(dead_code, reason = "for the commands that start sources")]
 mod host;
 mod outages;
 mod server;
@@ -23,13 +22,11 @@ use toolcrib::clock::Stamp;
 
 use clock::Clock;
 use files::Files;
-#[expect(unused_imports, reason = "for the commands that start sources")]
 pub(crate) use host::{Host, Running, use_own_binary};
 use outages::{Fate, fate};
 use server::{Server, Toolset, say};
 
 /// The deployment that is used when no other is named.
-#[expect(dead_code, reason = "for the commands that start sources")]
 pub(crate) const DEPLOYMENT: &str = include_str!("../../../config/demo.yaml");
 
 /// How long an orderly end may take before the process ends anyway.

@@ -1,0 +1,46 @@
+//! No command: the console.
+
+use std::io::{self, IsTerminal as _};
+
+use super::Failure;
+use super::headless::{start, stop};
+use super::output::colours_wanted;
+use crate::cli::Global;
+use crate::console::{self, Options};
+use crate::opening;
+
+/// Shows the console until the operator quits.
+pub(crate) fn run(global: &Global, server: &[String]) -> Result<(), Failure> {
+    // Before anything is started: without a terminal nothing could be shown.
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "the console needs a terminal; name a command, or `view SCREEN` to print a screen \
+             without one"
+                .into(),
+        ));
+    }
+    let opened = opening::open(global, server)?;
+    let runtime = super::threads()?;
+    let result = runtime.block_on(async {
+        let (runtime, host) = start(&opened, global.assembly.as_deref()).await?;
+        let options = Options {
+            read_only: global.read_only,
+            ascii: global.ascii,
+            colour: colours_wanted(),
+            ..Options::default()
+        };
+        let shown = console::run(runtime, options).await;
+        stop(host).await;
+        match shown {
+            Ok(failures) => {
+                for failure in failures {
+                    eprintln!("{failure}");
+                }
+                Ok(())
+            }
+            Err(error) => Err(Failure::Usage(error.to_string())),
+        }
+    });
+    runtime.shutdown_timeout(super::LAST_WORDS);
+    result.map_err(|failure| failure.masked(&opened.secrets))
+}
