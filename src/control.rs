@@ -6,6 +6,8 @@
 use tokio::sync::{mpsc, oneshot};
 
 use crate::executor::Outcome;
+use crate::middleware::settings::MiddlewareSettings;
+use crate::middleware::{Decision, LayerError};
 use crate::source::{OrderError, ServerOrder};
 use crate::tool::{Call, CallId};
 
@@ -29,6 +31,27 @@ pub(crate) enum Order {
         order: ServerOrder,
         reply: oneshot::Sender<Result<String, OrderError>>,
     },
+    Layer {
+        layer: String,
+        order: LayerOrder,
+        reply: oneshot::Sender<Result<(), LayerError>>,
+    },
+    Answer {
+        question: u64,
+        decision: Decision,
+        reply: oneshot::Sender<bool>,
+    },
+}
+
+/// What an operator may order a layer of the chain to do, for this process only.
+#[derive(Clone, Debug)]
+pub enum LayerOrder {
+    /// Let calls go past it.
+    Pause,
+    /// Let calls go through it again.
+    Resume,
+    /// Take its part of these settings over.
+    Change(Box<MiddlewareSettings>),
 }
 
 /// Why an order got no answer.
@@ -40,6 +63,9 @@ pub enum ControlError {
     /// The order was answered with an error.
     #[error(transparent)]
     Refused(#[from] OrderError),
+    /// A layer could not follow the order.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
 }
 
 /// Gives orders to a runtime. Cheap to clone.
@@ -103,5 +129,33 @@ impl Control {
         })
         .await?
         .map_err(Into::into)
+    }
+
+    /// Pauses, resumes or changes a layer of the chain, for this process only.
+    ///
+    /// # Errors
+    /// When the chain has no such layer, the layer cannot follow, or the runtime is shut down.
+    pub async fn layer(&self, layer: &str, order: LayerOrder) -> Result<(), ControlError> {
+        let layer = layer.to_owned();
+        self.ask(|reply| Order::Layer {
+            layer,
+            order,
+            reply,
+        })
+        .await?
+        .map_err(Into::into)
+    }
+
+    /// Answers what the layer `approval` asked; `false` when the question is not open any more.
+    ///
+    /// # Errors
+    /// When the runtime is shut down.
+    pub async fn answer(&self, question: u64, decision: Decision) -> Result<bool, ControlError> {
+        self.ask(|reply| Order::Answer {
+            question,
+            decision,
+            reply,
+        })
+        .await
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Started;
@@ -30,7 +30,7 @@ struct Row {
 /// Shared table; locks are held for the edit alone. Rows are keyed by an own number, because two
 /// callers may choose the same call id.
 #[derive(Clone, Default)]
-pub struct InFlightTable(Arc<Mutex<Rows>>);
+pub struct InFlightTable(Arc<Mutex<Rows>>, Arc<Notify>);
 
 #[derive(Default)]
 struct Rows {
@@ -47,6 +47,7 @@ pub(super) struct Ticket {
 impl Ticket {
     pub(super) fn leave(&self) {
         self.table.0.lock().rows.remove(&self.key);
+        self.table.1.notify_waiters();
     }
 }
 
@@ -109,6 +110,17 @@ impl InFlightTable {
     /// How many calls run now.
     pub fn len(&self) -> usize {
         self.0.lock().rows.len()
+    }
+
+    /// Waits until no call runs.
+    pub async fn wait_empty(&self) {
+        loop {
+            let left = self.1.notified();
+            if self.is_empty() {
+                return;
+            }
+            left.await;
+        }
     }
 
     /// Whether no call runs now.

@@ -1,12 +1,14 @@
 //! From settings to a chain.
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::live::Live;
 use super::settings::MiddlewareSettings;
 use super::{
-    Chain, Concurrency, Fault, Middleware, RateLimit, Recover, Redact, Redactor, ResultLimit,
-    Timeout,
+    Approval, Approvals, Audit, Chain, Concurrency, Fault, Instruments, Middleware, RateLimit,
+    Recover, Redact, Redactor, ResultLimit, Telemetry, Timeout, Validate,
 };
 use crate::registry::Registry;
 use crate::secrets::Secrets;
@@ -18,6 +20,10 @@ pub struct BuildContext {
     pub registry: Arc<Registry>,
     /// The values to mask in what layers write and show.
     pub secrets: Secrets,
+    /// Where an operator answers what `approval` asks.
+    pub approvals: Approvals,
+    /// What `telemetry` tells, if the host exports anything.
+    pub instruments: Option<Arc<dyn Instruments>>,
 }
 
 /// Why a chain cannot be built.
@@ -26,6 +32,14 @@ pub enum BuildError {
     /// A pattern of `redact` does not compile.
     #[error("`redact`: {0}")]
     Pattern(String),
+    /// The file of `audit` cannot be opened.
+    #[error("`audit`: cannot open `{}` for appending: {source}", file.display())]
+    AuditFile {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
 }
 
 /// Builds the layers that the settings switch on. Absent ones are skipped (rule 9.1), except that
@@ -34,33 +48,51 @@ pub enum BuildError {
 /// # Errors
 /// When a layer cannot be built; nothing has been started then.
 pub fn build(settings: &MiddlewareSettings, context: &BuildContext) -> Result<Chain, BuildError> {
-    let _ = context;
-    let mut layers: Vec<Arc<dyn Middleware>> = Vec::new();
-    if settings.recover {
-        layers.push(Arc::new(Recover::default()));
-    }
-    if let Some(limit) = ResultLimit::new(settings) {
-        layers.push(Arc::new(limit));
-    }
+    // What can fail comes first, so that a failure leaves nothing behind.
     let redactor = match &settings.redact {
         Some(redact) => Some(Redactor::new(redact).map_err(BuildError::Pattern)?),
         None => None,
     };
     let redactor = redactor.map(|redactor| Arc::new(Live::new(redactor)));
-    if let Some(redactor) = &redactor {
-        layers.push(Arc::new(Redact::shared(Arc::clone(redactor))));
+    let mut layers: Vec<Arc<dyn Middleware>> = Vec::new();
+    if let Some(audit) = &settings.audit {
+        let layer = Audit::open(audit, redactor.clone(), context.secrets.clone());
+        layers.push(Arc::new(layer.map_err(|source| BuildError::AuditFile {
+            file: audit.file.clone(),
+            source,
+        })?));
     }
-    if let Some(rule) = &settings.timeout {
-        layers.push(Arc::new(Timeout::new(rule.clone())));
+    if settings.recover {
+        layers.push(Arc::new(Recover::default()));
     }
-    if let Some(limit) = &settings.rate_limit {
-        layers.push(Arc::new(RateLimit::new(limit.clone())));
+    if settings.telemetry {
+        let (instruments, secrets) = (context.instruments.clone(), context.secrets.clone());
+        layers.push(Arc::new(Telemetry::new(instruments, secrets)));
     }
-    if let Some(concurrency) = &settings.concurrency {
-        layers.push(Arc::new(Concurrency::new(concurrency.clone())));
+    if let Some(limit) = ResultLimit::new(settings) {
+        layers.push(Arc::new(limit));
     }
-    if let Some(fault) = &settings.fault {
-        layers.push(Arc::new(Fault::new(fault.clone())));
+    if let Some(redactor) = redactor {
+        layers.push(Arc::new(Redact::shared(redactor)));
+    }
+    if settings.validate {
+        layers.push(Arc::new(Validate::new(Arc::clone(&context.registry))));
+    }
+    if let Some(rule) = settings.approval.clone() {
+        let (approvals, secrets) = (context.approvals.clone(), context.secrets.clone());
+        layers.push(Arc::new(Approval::new(rule, approvals, secrets)));
+    }
+    if let Some(rule) = settings.timeout.clone() {
+        layers.push(Arc::new(Timeout::new(rule)));
+    }
+    if let Some(limit) = settings.rate_limit.clone() {
+        layers.push(Arc::new(RateLimit::new(limit)));
+    }
+    if let Some(concurrency) = settings.concurrency.clone() {
+        layers.push(Arc::new(Concurrency::new(concurrency)));
+    }
+    if let Some(fault) = settings.fault.clone() {
+        layers.push(Arc::new(Fault::new(fault)));
     }
     Ok(Chain::new(layers))
 }

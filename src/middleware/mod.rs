@@ -3,10 +3,13 @@
 //! A layer is an object-safe [`Middleware`]; the chain is data: names, settings and counters can be
 //! listed while calls run. The order of the layers is fixed by [`ORDER`], not by the file.
 
+mod approval;
+mod audit;
 mod build;
 mod chain;
 mod concurrency;
 mod counter;
+mod ending;
 mod fault;
 mod live;
 mod rate_limit;
@@ -15,9 +18,13 @@ mod redact;
 mod request;
 mod result_limit;
 pub mod settings;
+mod telemetry;
 mod timeout;
 mod trace;
+mod validate;
 
+pub use approval::{Approval, Approvals, Console, Decision, PendingApproval};
+pub use audit::Audit;
 pub use build::{BuildContext, BuildError, build};
 pub use chain::{Chain, Endpoint, LayerError, LayerStatus, Next, Run};
 pub use concurrency::Concurrency;
@@ -29,8 +36,10 @@ pub(crate) use recover::panic_result;
 pub use redact::{Redact, Redactor};
 pub use request::Request;
 pub use result_limit::ResultLimit;
+pub use telemetry::{Execution, Instruments, Telemetry};
 pub use timeout::{Timeout, TimeoutRule};
 pub use trace::{LayerSpan, Span, Trace};
+pub use validate::Validate;
 
 use self::settings::MiddlewareSettings;
 use crate::registry::glob_matches;

@@ -15,7 +15,7 @@ use super::{
 use crate::clock::Stamp;
 use crate::discovery::Mode;
 use crate::executor::{Executor, InFlight};
-use crate::middleware::LayerStatus;
+use crate::middleware::{Approvals, LayerStatus};
 use crate::registry::{Catalog, Entry};
 use crate::source::{ServerRows, ServerState, Source};
 use crate::tool::Progress;
@@ -46,6 +46,8 @@ pub struct Feed {
     pub executor: Executor,
     /// Where everything that happens is collected.
     pub hub: Arc<Hub>,
+    /// What waits for an operator's answer.
+    pub approvals: Approvals,
     /// Set once the runtime stops.
     pub stopping: Arc<AtomicBool>,
 }
@@ -152,6 +154,7 @@ fn assemble(
         history: view.history,
         stats: view.stats,
         layers: layers(feed),
+        approvals: Arc::clone(&feed.approvals.pending().borrow()),
     }
 }
 

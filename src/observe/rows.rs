@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{CallRecord, SecondRow, Tally};
 use crate::clock::Stamp;
 use crate::discovery::Mode;
-use crate::middleware::LayerStatus;
+use crate::middleware::{LayerStatus, PendingApproval};
 use crate::registry::{CatalogDiff, Owner, Refusal};
 use crate::source::ServerRows;
 use crate::tool::{CallId, Definition, Hints, Progress};
@@ -179,4 +179,6 @@ pub struct Snapshot {
     pub stats: StatsRow,
     /// The layers of the chain, outermost first.
     pub layers: Arc<[LayerStatus]>,
+    /// Calls that wait for an operator's answer, the oldest first.
+    pub approvals: Arc<[Arc<PendingApproval>]>,
 }

@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::deployment::{AssemblySpec, Deployment, SourceSettings, SourceSpec};
 use crate::discovery::Mode;
 use crate::executor::{CallObserver, Executor};
-use crate::middleware::{self, BuildContext, Chain};
+use crate::middleware::{self, Approvals, BuildContext, Chain};
 use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
 use crate::registry::Registry;
 use crate::source::mcp::{McpContext, McpSource};
@@ -47,6 +47,7 @@ pub(super) async fn start(
         sources: Arc::clone(&sources),
         executor: executor.clone(),
         hub: Arc::clone(&hub),
+        approvals: options.approvals.clone(),
         stopping: Arc::clone(&stopping),
     });
     let snapshot = publisher.handle();
@@ -55,9 +56,11 @@ pub(super) async fn start(
         executor: executor.clone(),
         sources: Arc::clone(&sources),
         hub: Arc::clone(&hub),
+        approvals: options.approvals.clone(),
     };
     tasks.push(task(publisher.run()));
     tasks.push(task(orders::take(desk, taken)));
+    tasks.push(follow_approvals(&options.approvals, &hub));
     tasks.push(task(settle(Arc::clone(&sources), Arc::clone(&registry))));
     for source in sources.iter() {
         tasks.push(task(follow_servers(source.servers(), Arc::clone(&hub))));
@@ -69,6 +72,7 @@ pub(super) async fn start(
         sources,
         snapshot,
         control,
+        approvals: options.approvals,
         stopping,
         tasks,
     })
@@ -120,6 +124,8 @@ fn chain(
     let context = BuildContext {
         registry: Arc::clone(registry),
         secrets: options.secrets.clone(),
+        approvals: options.approvals.clone(),
+        instruments: options.instruments.clone(),
     };
     middleware::build(settings, &context).map_err(|reason| StartError::Chain {
         assembly: assembly.name.clone(),
@@ -235,6 +241,17 @@ fn follow_registry(registry: &Registry, hub: &Arc<Hub>) -> AbortOnDropHandle<()>
                 }
                 Err(RecvError::Closed) => break,
             }
+        }
+    })
+}
+
+/// Publishes whenever a question is asked or answered: somebody waits for an operator.
+fn follow_approvals(approvals: &Approvals, hub: &Arc<Hub>) -> AbortOnDropHandle<()> {
+    let mut pending = approvals.pending();
+    let hub = Arc::clone(hub);
+    task(async move {
+        while pending.changed().await.is_ok() {
+            hub.touch();
         }
     })
 }

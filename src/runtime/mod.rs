@@ -7,6 +7,7 @@ mod readiness;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
 use tokio_util::task::AbortOnDropHandle;
@@ -14,13 +15,16 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::control::Control;
 use crate::deployment::Deployment;
 use crate::executor::Executor;
-use crate::middleware::BuildError;
+use crate::middleware::{Approvals, BuildError, Instruments};
 use crate::observe::{Event, Hub, Snapshot};
 use crate::registry::{CloseFailure, Registry};
 use crate::secrets::Secrets;
 use crate::source::Source;
 
 pub use readiness::{NotReady, Readiness};
+
+/// How long cancelled calls may take to end before the layers write what they hold.
+const LAST_CALLS: Duration = Duration::from_secs(2);
 
 /// What the host gives to a runtime.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +38,11 @@ pub struct Options {
     pub secrets: Secrets,
     /// What reading the deployment noticed, in sentences.
     pub warnings: Vec<String>,
+    /// The desk at which an operator answers what the layer `approval` asks; a console that can
+    /// answer attaches to it.
+    pub approvals: Approvals,
+    /// What the layer `telemetry` tells of every call, if the host exports anything.
+    pub instruments: Option<Arc<dyn Instruments>>,
 }
 
 /// Why a deployment could not be started.
@@ -79,6 +88,7 @@ pub struct Runtime {
     sources: Arc<[Arc<dyn Source>]>,
     snapshot: watch::Sender<Arc<Snapshot>>,
     control: Control,
+    approvals: Approvals,
     stopping: Arc<AtomicBool>,
     tasks: Vec<AbortOnDropHandle<()>>,
 }
@@ -116,19 +126,28 @@ impl Runtime {
         &self.executor
     }
 
+    /// The desk at which an operator answers what the layer `approval` asks.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
     /// The values that must be masked in everything that is shown.
     pub fn secrets(&self) -> &Secrets {
         self.hub.secrets()
     }
 
     /// Takes everything down in order: calls, sources with their connections and child processes,
-    /// tools. Reports every tool that could not be closed.
+    /// tools, and last the layers, which write what they still hold. Reports every tool that could not be closed.
     pub async fn shutdown(self) -> Vec<CloseFailure> {
         self.stopping.store(true, Ordering::Relaxed);
         self.hub.touch();
-        self.executor.in_flight().cancel_all();
+        let in_flight = self.executor.in_flight();
+        in_flight.cancel_all();
         futures::future::join_all(self.sources.iter().map(|source| source.close())).await;
         let failures = self.registry.close().await;
+        // Cancelled calls end at once; a tool that does not is not waited for any longer.
+        let _ = tokio::time::timeout(LAST_CALLS, in_flight.wait_empty()).await;
+        self.executor.chain().close().await;
         drop(self.tasks);
         failures
     }

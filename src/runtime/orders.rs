@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use crate::control::Order;
+use crate::control::{LayerOrder, Order};
 use crate::executor::Executor;
+use crate::middleware::Approvals;
 use crate::observe::Hub;
 use crate::source::{OrderError, Source};
 
@@ -15,6 +16,7 @@ pub(super) struct Desk {
     pub(super) executor: Executor,
     pub(super) sources: Arc<[Arc<dyn Source>]>,
     pub(super) hub: Arc<Hub>,
+    pub(super) approvals: Approvals,
 }
 
 /// Takes orders until the last [`crate::control::Control`] is gone. Work runs on tasks of its own,
@@ -40,6 +42,26 @@ async fn carry_out(desk: Desk, order: Order) {
                 outcome = desk.executor.call(*call) => { let _ = reply.send(outcome); }
                 () = reply.closed() => {}
             }
+        }
+        Order::Layer {
+            layer,
+            order,
+            reply,
+        } => {
+            let chain = desk.executor.chain();
+            let answer = match order {
+                LayerOrder::Pause => chain.set_paused(&layer, true),
+                LayerOrder::Resume => chain.set_paused(&layer, false),
+                LayerOrder::Change(settings) => chain.change(&layer, &settings),
+            };
+            let _ = reply.send(answer);
+        }
+        Order::Answer {
+            question,
+            decision,
+            reply,
+        } => {
+            let _ = reply.send(desk.approvals.answer(question, decision));
         }
         Order::Cancel { id, reply } => {
             let _ = reply.send(desk.executor.cancel(&id));
