@@ -82,7 +82,7 @@ pub(crate) fn clean_name(name: &str, marks: Marks) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(name.len() + 16);
     for char in name.chars() {
-        if is_hidden(char) {
+        if is_hidden(char) || matches!(char, '\u{2028}' | '\u{2029}') {
             out.push_str(&format!("\\u{{{:x}}}", u32::from(char)));
         } else if char.is_control() {
             push_control(&mut out, char, marks);

@@ -1,0 +1,500 @@
+//! The screen Tools: every tool of the registry, those refused among them, with what there is to
+//! know about the selected one.
+
+mod detail;
+mod list;
+
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::{Paragraph, Wrap};
+use toolcrib::observe::{Snapshot, Subject, Tally, ToolRow};
+
+use self::detail::{Detail, Tab};
+use self::list::{At, Key, Sort};
+use super::{Copied, Screen};
+use crate::console::figures;
+use crate::console::grid::{self, Column};
+use crate::console::keymap::Action;
+use crate::console::pane;
+use crate::console::roster::Roster;
+use crate::console::shared::{Request, Shared};
+use crate::console::subtabs;
+use crate::console::theme::Health;
+
+/// The columns; [`Sort::ALL`] names them in this order, but for the tokens, which are the bytes
+/// once more.
+const COLUMNS: [Column; 9] = [
+    column("NAME", 22, false, 0),
+    column("OWNER", 14, false, 6),
+    column("EXPOSURE", 9, false, 5),
+    column("BYTES", 8, true, 2),
+    column("~TOKENS", 8, true, 7),
+    column("CALLS", 6, true, 1),
+    column("ERR", 5, true, 3),
+    column("P95", 8, true, 4),
+    column("MARKS", 6, false, 2),
+];
+
+const fn column(head: &'static str, width: usize, right: bool, rank: u8) -> Column {
+    Column {
+        head,
+        width,
+        fills: rank == 0,
+        right,
+        rank,
+    }
+}
+
+/// The screen Tools.
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    rows: Vec<At>,
+    roster: Roster<Key>,
+    /// What `rows` was worked out from.
+    seen: Option<Seen>,
+    filter: String,
+    sort: Sort,
+    inverted: bool,
+    tab: Tab,
+    /// Whether the evidence has the focus.
+    inside: bool,
+    detail: Option<Detail>,
+    /// What is selected when `/` is typed in the evidence: its search.
+    search: String,
+}
+
+/// The parts of a snapshot that the order of the rows depends on.
+#[derive(Debug)]
+struct Seen {
+    tools: Arc<[ToolRow]>,
+    refusals: Arc<[toolcrib::registry::Refusal]>,
+    stats: Arc<std::collections::BTreeMap<Arc<str>, Tally>>,
+}
+
+impl Tools {
+    /// Works the rows out again.
+    fn sift(&mut self, snapshot: &Snapshot) {
+        let rows = list::order(snapshot, &self.filter, self.sort, self.inverted);
+        let (keys, rows) = rows.into_iter().unzip();
+        self.rows = rows;
+        self.roster.set_keys(keys);
+        self.seen = Some(Seen {
+            tools: Arc::clone(&snapshot.tools),
+            refusals: Arc::clone(&snapshot.refusals),
+            stats: Arc::clone(&snapshot.stats.tools),
+        });
+    }
+
+    fn is_stale(&self, snapshot: &Snapshot) -> bool {
+        self.seen.as_ref().is_none_or(|seen| {
+            !Arc::ptr_eq(&seen.tools, &snapshot.tools)
+                || !Arc::ptr_eq(&seen.refusals, &snapshot.refusals)
+                || (self.sort.counts() && !Arc::ptr_eq(&seen.stats, &snapshot.stats.tools))
+        })
+    }
+
+    fn selected(&self) -> Option<At> {
+        self.rows.get(self.roster.position()).copied()
+    }
+
+    fn selected_tool<'s>(&self, shared: &'s Shared) -> Option<&'s ToolRow> {
+        match self.selected()? {
+            At::Tool(number) => shared.snapshot().tools.get(number),
+            At::Refusal(_) => None,
+        }
+    }
+
+    fn areas(&self, shared: &Shared, area: Rect) -> [Rect; 2] {
+        pane::list_and_evidence(shared, area, !self.inside)
+    }
+
+    fn title(&self, shared: &Shared) -> String {
+        let snapshot = shared.snapshot();
+        let all = snapshot.tools.len() + snapshot.refusals.len();
+        let refused = match snapshot.refusals.len() {
+            0 => String::new(),
+            count => format!(", {count} refused"),
+        };
+        match self.filter.is_empty() {
+            true => format!("Tools {}{refused}", figures::count(snapshot.tools.len() as u64)),
+            false => format!(
+                "Tools {} of {} / {}",
+                figures::count(self.rows.len() as u64),
+                figures::count(all as u64),
+                self.filter
+            ),
+        }
+    }
+
+    fn row(&self, at: At, shared: &Shared, widths: &[usize]) -> Line<'static> {
+        let theme = shared.theme;
+        let snapshot = shared.snapshot();
+        let plain = theme.text();
+        match at {
+            At::Refusal(number) => {
+                let Some(refusal) = snapshot.refusals.get(number) else {
+                    return Line::default();
+                };
+                let bad = theme.health(Health::Bad);
+                let none = theme.none();
+                let cells = [
+                    (format!("{} {}", theme.mark(Health::Bad), refusal.name), bad),
+                    (refusal.refused.to_string(), plain),
+                    (none.to_owned(), plain),
+                    (none.to_owned(), plain),
+                    (none.to_owned(), plain),
+                    (none.to_owned(), plain),
+                    (none.to_owned(), plain),
+                    (none.to_owned(), plain),
+                    ("refused".to_owned(), bad),
+                ];
+                grid::line(&COLUMNS, widths, cells, theme)
+            }
+            At::Tool(number) => {
+                let Some(tool) = snapshot.tools.get(number) else {
+                    return Line::default();
+                };
+                let tally = snapshot.stats.tools.get(tool.definition.name());
+                let tally = tally.filter(|tally| tally.calls > 0);
+                let none = || theme.none().to_owned();
+                let errors = tally.map_or(0, |tally| tally.errors);
+                let trouble = match errors {
+                    0 => plain,
+                    _ => theme.health(Health::Bad),
+                };
+                let marks = match tool.changed {
+                    true => theme.health(Health::Warning),
+                    false => theme.dim(),
+                };
+                let cells = [
+                    (tool.definition.name().to_owned(), theme.strong()),
+                    (tool.owner.to_string(), plain),
+                    (tool.exposure.as_str().to_owned(), plain),
+                    (figures::count(tool.bytes as u64), plain),
+                    (format!("~{}", figures::count((tool.bytes / 4) as u64)), theme.dim()),
+                    (tally.map_or_else(none, |tally| figures::count(tally.calls)), plain),
+                    (tally.map_or_else(none, |tally| figures::count(tally.errors)), trouble),
+                    (tally.map_or_else(none, |tally| figures::latency(tally.latency.p95)), plain),
+                    (detail::mark_words(tool, widths[8]), marks),
+                ];
+                grid::line(&COLUMNS, widths, cells, theme)
+            }
+        }
+    }
+
+    fn view_list(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
+        let theme = shared.theme;
+        let inner = pane::frame(shared, frame, area, &self.title(shared), !self.inside);
+        if inner.height == 0 {
+            return;
+        }
+        if self.rows.is_empty() {
+            let words = match self.filter.is_empty() {
+                true => {
+                    "No tool is registered. Tools come with their servers: the screen Sources (2) \
+                     tells which are not ready and why."
+                }
+                false => "No tool fits the filter. esc takes it away.",
+            };
+            frame.render_widget(Paragraph::new(words).wrap(Wrap { trim: true }), inner);
+            return;
+        }
+        let widths = grid::widths(&COLUMNS, usize::from(inner.width));
+        let sorted = Sort::ALL.iter().position(|sort| *sort == self.sort);
+        // The tokens stand between the bytes and the calls and are no order of their own.
+        let sorted = sorted.map(|at| if at > 3 { at + 1 } else { at });
+        let descending = self.sort.descends() != self.inverted;
+        let heads = grid::heads(&COLUMNS, &widths, sorted.map(|at| (at, descending)), theme);
+        frame.render_widget(heads, Rect { height: 1, ..inner });
+        for (y, number) in (inner.top() + 1..inner.bottom()).zip(self.roster.window()) {
+            let Some(at) = self.rows.get(number) else { break };
+            let mut line = self.row(*at, shared, &widths);
+            if number == self.roster.position() {
+                line = line.patch_style(match self.inside {
+                    false => theme.selected(),
+                    true => theme.selected_elsewhere(),
+                });
+            }
+            frame.render_widget(line, Rect { y, height: 1, ..inner });
+        }
+    }
+
+    fn view_detail(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
+        let theme = shared.theme;
+        let title = match self.roster.selected() {
+            Some(Key::Tool(name) | Key::Refused(name, _)) => name.to_string(),
+            None => "no tool".to_owned(),
+        };
+        let inner = pane::frame(shared, frame, area, &title, self.inside);
+        match self.selected() {
+            Some(At::Refusal(number)) => {
+                if let Some(refusal) = shared.snapshot().refusals.get(number) {
+                    let lines = detail::refused(refusal, theme);
+                    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), inner);
+                }
+            }
+            Some(At::Tool(_)) => {
+                if let Some(detail) = &self.detail {
+                    let titles = Tab::ALL.map(Tab::title);
+                    let place = match self.tab {
+                        Tab::About | Tab::Changes => detail.reader.place(),
+                        Tab::Wire => detail.wire.place(),
+                        Tab::Schema => None,
+                    };
+                    let tabs = subtabs::line(
+                        &titles,
+                        self.tab.title(),
+                        place.as_deref(),
+                        usize::from(inner.width),
+                        theme,
+                    );
+                    frame.render_widget(tabs, Rect { height: inner.height.min(1), ..inner });
+                    detail.view(self.tab, self.inside, theme, frame, subtabs::below(inner));
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Moves what has the focus.
+    fn travel(&mut self, action: Action) {
+        let Some(detail) = self.detail.as_mut().filter(|_| self.inside) else {
+            match action {
+                Action::Down => self.roster.step(1),
+                Action::Up => self.roster.step(-1),
+                Action::HalfDown => self.roster.step(self.roster.half_page()),
+                Action::HalfUp => self.roster.step(-self.roster.half_page()),
+                Action::First => self.roster.first(),
+                _ => self.roster.last(),
+            }
+            return;
+        };
+        let half = match self.tab {
+            Tab::About | Tab::Changes => detail.reader.half_page(),
+            Tab::Schema => detail.schema.half_page(),
+            Tab::Wire => detail.wire.half_page(),
+        };
+        let rows = match action {
+            Action::Down => 1,
+            Action::Up => -1,
+            Action::HalfDown => half,
+            Action::HalfUp => -half,
+            Action::First => isize::MIN,
+            _ => isize::MAX,
+        };
+        match self.tab {
+            Tab::About | Tab::Changes => detail.reader.scroll(rows),
+            Tab::Schema => detail.schema.tree.step(rows),
+            Tab::Wire => detail.wire.scroll(rows),
+        }
+    }
+
+    /// Whether `/` edits the search of the evidence instead of the filter of the list.
+    fn searches(&self) -> bool {
+        self.inside && self.detail.is_some() && self.tab != Tab::Schema
+    }
+
+    fn search_again(&mut self) {
+        let Some(detail) = &mut self.detail else { return };
+        match self.tab {
+            Tab::Wire => detail.wire.set_search(&self.search),
+            Tab::About | Tab::Changes => {
+                detail.reader.set_search(&self.search);
+                detail.reader.show_hit();
+            }
+            Tab::Schema => {}
+        }
+    }
+}
+
+impl Screen for Tools {
+    fn refresh(&mut self, shared: &Shared, area: Rect) {
+        let snapshot = Arc::clone(shared.snapshot());
+        if self.is_stale(&snapshot) {
+            self.sift(&snapshot);
+        }
+        let [list, evidence] = self.areas(shared, area);
+        let rows = pane::inside(shared, list).height.saturating_sub(1);
+        self.roster.settle(usize::from(rows));
+        let Some(shown) = self.selected_tool(shared) else {
+            self.detail = None;
+            return;
+        };
+        let came = shared.tool_as_it_came(shown);
+        let is_same = self.detail.as_ref().is_some_and(|detail| detail.is_of(&came));
+        if !is_same {
+            self.detail = Some(Detail::new(came, shared.theme));
+            self.search.clear();
+        }
+        if let Some(detail) = &mut self.detail {
+            let inner = pane::inside(shared, evidence);
+            detail.settle(shown, self.tab, shared, subtabs::below(inner));
+        }
+    }
+
+    fn can(&self, action: Action, shared: &Shared) -> bool {
+        let any = !self.rows.is_empty();
+        let in_text = self.inside && self.detail.is_some() && self.tab != Tab::Schema;
+        match action {
+            Action::Down | Action::Up | Action::First | Action::Last => any,
+            Action::HalfDown | Action::HalfUp | Action::NextPane | Action::PreviousPane => any,
+            Action::Open | Action::Describe => {
+                any && (!self.inside || (self.tab == Tab::Schema && self.detail.is_some()))
+            }
+            Action::Filter => true,
+            Action::Sort | Action::Invert => any && !self.inside,
+            Action::NextTab | Action::PreviousTab => self.detail.is_some(),
+            Action::Call => self.selected_tool(shared).is_some(),
+            Action::Copy | Action::Logs => any,
+            Action::Wrap => in_text,
+            Action::NextHit | Action::PreviousHit => in_text && !self.search.is_empty(),
+            _ => false,
+        }
+    }
+
+    fn act(&mut self, action: Action, shared: &mut Shared) {
+        match action {
+            Action::Down
+            | Action::Up
+            | Action::HalfDown
+            | Action::HalfUp
+            | Action::First
+            | Action::Last => self.travel(action),
+            Action::NextPane | Action::PreviousPane => self.inside = !self.inside,
+            Action::Open | Action::Describe if !self.inside => {
+                self.inside = true;
+                if action == Action::Describe {
+                    self.tab = Tab::About;
+                }
+            }
+            Action::Open => {
+                if let Some(detail) = &mut self.detail {
+                    detail.schema.tree.toggle();
+                }
+            }
+            Action::Back => self.inside = false,
+            Action::NextTab => self.tab = self.tab.step(true),
+            Action::PreviousTab => self.tab = self.tab.step(false),
+            Action::Sort => {
+                self.sort = self.sort.next();
+                self.inverted = false;
+                self.seen = None;
+            }
+            Action::Invert => {
+                self.inverted = !self.inverted;
+                self.seen = None;
+            }
+            Action::Wrap => {
+                if let Some(detail) = &mut self.detail {
+                    match self.tab {
+                        Tab::Wire => detail.wire.toggle_wrap(),
+                        _ => detail.reader.toggle_wrap(),
+                    }
+                }
+            }
+            Action::NextHit | Action::PreviousHit => {
+                let forward = action == Action::NextHit;
+                if let Some(detail) = &mut self.detail {
+                    match self.tab {
+                        Tab::Wire => detail.wire.step_hit(forward),
+                        _ => detail.reader.step_hit(forward),
+                    }
+                }
+            }
+            Action::Call => {
+                if let Some(tool) = self.selected_tool(shared) {
+                    let name = tool.definition.shared_name();
+                    shared.request(Request::Call(name));
+                }
+            }
+            Action::Logs => {
+                let owner = match self.selected() {
+                    Some(At::Tool(number)) => {
+                        shared.snapshot().tools.get(number).map(|tool| tool.owner.to_string())
+                    }
+                    Some(At::Refusal(number)) => shared
+                        .snapshot()
+                        .refusals
+                        .get(number)
+                        .map(|refusal| refusal.refused.to_string()),
+                    None => None,
+                };
+                if let Some(owner) = owner {
+                    shared.request(Request::Logs(owner.into()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn view(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
+        let [list, evidence] = self.areas(shared, area);
+        if !list.is_empty() {
+            self.view_list(shared, frame, list);
+        }
+        if !evidence.is_empty() {
+            self.view_detail(shared, frame, evidence);
+        }
+    }
+
+    fn wants_attention(&self, shared: &Shared) -> bool {
+        let snapshot = shared.snapshot();
+        !snapshot.refusals.is_empty() || snapshot.tools.iter().any(|tool| tool.changed)
+    }
+
+    fn depth(&self) -> usize {
+        usize::from(self.inside)
+    }
+
+    fn filter(&self) -> &str {
+        match self.searches() {
+            true => &self.search,
+            false => &self.filter,
+        }
+    }
+
+    fn set_filter(&mut self, text: &str, _: &Shared) {
+        if self.searches() {
+            text.clone_into(&mut self.search);
+            self.search_again();
+        } else if self.filter != text {
+            text.clone_into(&mut self.filter);
+            self.seen = None;
+        }
+    }
+
+    fn visit(&mut self, subject: &Subject, shared: &Shared) {
+        let Subject::Tool(name) = subject else { return };
+        if !self.filter.is_empty() {
+            self.filter.clear();
+            self.sift(shared.snapshot());
+        }
+        let keys = self.roster.keys();
+        // What is told of a tool is mostly that another of its name was refused.
+        let refused = keys.iter().find(|key| matches!(key, Key::Refused(of, _) if of == name));
+        let key = refused.cloned().unwrap_or_else(|| Key::Tool(Arc::clone(name)));
+        self.roster.select(&key);
+    }
+
+    fn copy(&self, shared: &Shared) -> Option<Copied> {
+        let name = match self.roster.selected()? {
+            Key::Tool(name) | Key::Refused(name, _) => shared.real_tool_name(name),
+        };
+        match &self.detail {
+            Some(detail) if self.inside => Some(Copied {
+                what: format!("the definition of {}", detail.tool().definition.name()),
+                text: detail.wire_json().to_owned(),
+            }),
+            _ => Some(Copied {
+                what: "the name".to_owned(),
+                text: name.to_string(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
