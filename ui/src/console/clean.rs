@@ -11,7 +11,7 @@ use toolcrib::observe::{
 };
 use toolcrib::registry::Owner;
 use toolcrib::source::{Failure, FailureKind, Launch, LogLine, ServerStatus, Transition};
-use toolcrib::tool::{Definition, Part, Progress};
+use toolcrib::tool::{Definition, Progress};
 
 use crate::text::{Lines, Marks, clean, clean_name};
 
@@ -79,7 +79,20 @@ impl Cleaner {
         Arc::clone(self.names.get(shown).unwrap_or(shown))
     }
 
-    /// The snapshot with every text in it cleaned.
+    /// The tool that was shown as `shown`; itself if it is none of the last snapshot's.
+    pub(super) fn tool_as_it_came(&self, shown: &ToolRow) -> ToolRow {
+        let found = self.tools.as_ref().and_then(|(came, cleaned)| {
+            let name = shown.definition.name();
+            let at = cleaned
+                .iter()
+                .position(|tool| tool.definition.name() == name && tool == shown)?;
+            came.get(at).cloned()
+        });
+        found.unwrap_or_else(|| shown.clone())
+    }
+
+    /// The snapshot with every text in it cleaned, but for the parts of results: they may be of
+    /// any size, and whoever shows one cleans the rows on the screen.
     pub(super) fn clean(&mut self, snapshot: &Arc<Snapshot>) -> Arc<Snapshot> {
         let tools = self.tools(&snapshot.tools);
         let mut words = Words {
@@ -307,10 +320,8 @@ impl Words<'_> {
         let session = record.session.as_ref().map(|name| self.name(name));
         let arguments = self.value(&record.arguments);
         let error = record.error.as_ref().and_then(|text| self.changed(text));
-        let parts = record.parts.as_ref().and_then(|parts| self.parts(parts));
         let is_clean = arguments.is_none()
             && error.is_none()
-            && parts.is_none()
             && tool == record.tool
             && session == record.session;
         if is_clean {
@@ -321,52 +332,8 @@ impl Words<'_> {
             session,
             arguments: arguments.unwrap_or_else(|| record.arguments.clone()),
             error: error.or_else(|| record.error.clone()),
-            parts: parts.or_else(|| record.parts.clone()),
             ..CallRecord::clone(record)
         })
-    }
-
-    fn parts(&self, parts: &Arc<[Part]>) -> Option<Arc<[Part]>> {
-        let cleaned: Vec<_> = parts.iter().map(|part| self.part(part)).collect();
-        cleaned.iter().any(Option::is_some).then(|| {
-            std::iter::zip(cleaned, parts.iter())
-                .map(|(cleaned, part)| cleaned.unwrap_or_else(|| part.clone()))
-                .collect()
-        })
-    }
-
-    fn part(&self, part: &Part) -> Option<Part> {
-        match part {
-            Part::Text(text) => self.changed(text).map(Part::Text),
-            Part::Data { value, media_type } => {
-                let (cleaned, kind) = (self.value(value), self.changed(media_type));
-                (cleaned.is_some() || kind.is_some()).then(|| Part::Data {
-                    value: cleaned.unwrap_or_else(|| value.clone()),
-                    media_type: kind.unwrap_or_else(|| media_type.clone()),
-                })
-            }
-            Part::Image { bytes, media_type } => {
-                self.changed(media_type).map(|media_type| Part::Image {
-                    bytes: bytes.clone(),
-                    media_type,
-                })
-            }
-            Part::Audio { bytes, media_type } => {
-                self.changed(media_type).map(|media_type| Part::Audio {
-                    bytes: bytes.clone(),
-                    media_type,
-                })
-            }
-            Part::File {
-                uri,
-                media_type,
-                name,
-            } => Some(Part::File {
-                uri: self.line(uri),
-                media_type: media_type.as_ref().map(|text| self.line(text)),
-                name: name.as_ref().map(|text| self.line(text)),
-            }),
-        }
     }
 
     fn server(&mut self, server: &ServerStatus) -> ServerStatus {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use toolcrib::clock::Stamp;
-use toolcrib::observe::{Snapshot, Subject};
+use toolcrib::observe::{Snapshot, Subject, ToolRow};
 use toolcrib::source::ServerOrder;
 use toolcrib::tool::{Call, CallId};
 
@@ -76,6 +76,8 @@ pub(crate) enum Request {
     Visit(Subject),
     /// Show a screen.
     Go(ScreenId),
+    /// Open the form that calls a tool, by the name that is shown.
+    Call(Arc<str>),
     /// To the logs of a source, or of one of its servers: `source` or `source/server`.
     Logs(Arc<str>),
     /// Ask, and carry the deed out after a yes.
@@ -198,6 +200,11 @@ impl Shared {
     /// The name that a tool really has; [`Shared::snapshot`] holds it cleaned.
     pub(crate) fn real_tool_name(&self, shown: &Arc<str>) -> Arc<str> {
         self.cleaner.original(shown)
+    }
+
+    /// The tool as it came, for what is sent or copied instead of shown.
+    pub(crate) fn tool_as_it_came(&self, shown: &ToolRow) -> ToolRow {
+        self.cleaner.tool_as_it_came(shown)
     }
 
     /// Whether this order's answer is waited for.

@@ -201,6 +201,11 @@ fn serve(state: &mut State, request: Request) {
             state.refresh();
             state.screens.logs.only(&of);
         }
+        Request::Call(tool) => {
+            jump(state, ScreenId::Calls);
+            state.refresh();
+            state.screens.calls.open_form(&tool, &state.shared);
+        }
         Request::Ask(question, deed) => ask(state, question, deed),
     }
 }

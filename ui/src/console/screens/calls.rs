@@ -12,6 +12,10 @@ use crate::console::shared::Shared;
 #[derive(Debug, Default)]
 pub(crate) struct Calls {}
 
+impl Calls {
+    pub(crate) fn open_form(&mut self, _tool: &std::sync::Arc<str>, _shared: &Shared) {}
+}
+
 impl Screen for Calls {
     fn refresh(&mut self, _: &Shared, _: Rect) {}
 

@@ -27,7 +27,7 @@ use crate::console::theme::Health;
 /// The columns; [`Sort::ALL`] names them in this order, but for the tokens, which are the bytes
 /// once more.
 const COLUMNS: [Column; 9] = [
-    column("NAME", 22, false, 0),
+    column("NAME", 21, false, 0),
     column("OWNER", 14, false, 6),
     column("EXPOSURE", 9, false, 5),
     column("BYTES", 8, true, 2),
@@ -35,7 +35,7 @@ const COLUMNS: [Column; 9] = [
     column("CALLS", 6, true, 1),
     column("ERR", 5, true, 3),
     column("P95", 8, true, 4),
-    column("MARKS", 6, false, 2),
+    column("MARKS", 7, false, 2),
 ];
 
 const fn column(head: &'static str, width: usize, right: bool, rank: u8) -> Column {
@@ -62,8 +62,10 @@ pub(crate) struct Tools {
     /// Whether the evidence has the focus.
     inside: bool,
     detail: Option<Detail>,
-    /// What is selected when `/` is typed in the evidence: its search.
+    /// The search of the evidence.
     search: String,
+    /// How often the rows were worked out, for a test.
+    sifted: usize,
 }
 
 /// The parts of a snapshot that the order of the rows depends on.
@@ -80,6 +82,7 @@ impl Tools {
         let rows = list::order(snapshot, &self.filter, self.sort, self.inverted);
         let (keys, rows) = rows.into_iter().unzip();
         self.rows = rows;
+        self.sifted += 1;
         self.roster.set_keys(keys);
         self.seen = Some(Seen {
             tools: Arc::clone(&snapshot.tools),
@@ -119,7 +122,10 @@ impl Tools {
             count => format!(", {count} refused"),
         };
         match self.filter.is_empty() {
-            true => format!("Tools {}{refused}", figures::count(snapshot.tools.len() as u64)),
+            true => format!(
+                "Tools {}{refused}",
+                figures::count(snapshot.tools.len() as u64)
+            ),
             false => format!(
                 "Tools {} of {} / {}",
                 figures::count(self.rows.len() as u64),
@@ -174,10 +180,22 @@ impl Tools {
                     (tool.owner.to_string(), plain),
                     (tool.exposure.as_str().to_owned(), plain),
                     (figures::count(tool.bytes as u64), plain),
-                    (format!("~{}", figures::count((tool.bytes / 4) as u64)), theme.dim()),
-                    (tally.map_or_else(none, |tally| figures::count(tally.calls)), plain),
-                    (tally.map_or_else(none, |tally| figures::count(tally.errors)), trouble),
-                    (tally.map_or_else(none, |tally| figures::latency(tally.latency.p95)), plain),
+                    (
+                        format!("~{}", figures::count((tool.bytes / 4) as u64)),
+                        theme.dim(),
+                    ),
+                    (
+                        tally.map_or_else(none, |tally| figures::count(tally.calls)),
+                        plain,
+                    ),
+                    (
+                        tally.map_or_else(none, |tally| figures::count(tally.errors)),
+                        trouble,
+                    ),
+                    (
+                        tally.map_or_else(none, |tally| figures::latency(tally.latency.p95)),
+                        plain,
+                    ),
                     (detail::mark_words(tool, widths[8]), marks),
                 ];
                 grid::line(&COLUMNS, widths, cells, theme)
@@ -210,7 +228,9 @@ impl Tools {
         let heads = grid::heads(&COLUMNS, &widths, sorted.map(|at| (at, descending)), theme);
         frame.render_widget(heads, Rect { height: 1, ..inner });
         for (y, number) in (inner.top() + 1..inner.bottom()).zip(self.roster.window()) {
-            let Some(at) = self.rows.get(number) else { break };
+            let Some(at) = self.rows.get(number) else {
+                break;
+            };
             let mut line = self.row(*at, shared, &widths);
             if number == self.roster.position() {
                 line = line.patch_style(match self.inside {
@@ -218,7 +238,14 @@ impl Tools {
                     true => theme.selected_elsewhere(),
                 });
             }
-            frame.render_widget(line, Rect { y, height: 1, ..inner });
+            frame.render_widget(
+                line,
+                Rect {
+                    y,
+                    height: 1,
+                    ..inner
+                },
+            );
         }
     }
 
@@ -251,7 +278,13 @@ impl Tools {
                         usize::from(inner.width),
                         theme,
                     );
-                    frame.render_widget(tabs, Rect { height: inner.height.min(1), ..inner });
+                    frame.render_widget(
+                        tabs,
+                        Rect {
+                            height: inner.height.min(1),
+                            ..inner
+                        },
+                    );
                     detail.view(self.tab, self.inside, theme, frame, subtabs::below(inner));
                 }
             }
@@ -298,7 +331,9 @@ impl Tools {
     }
 
     fn search_again(&mut self) {
-        let Some(detail) = &mut self.detail else { return };
+        let Some(detail) = &mut self.detail else {
+            return;
+        };
         match self.tab {
             Tab::Wire => detail.wire.set_search(&self.search),
             Tab::About | Tab::Changes => {
@@ -324,7 +359,10 @@ impl Screen for Tools {
             return;
         };
         let came = shared.tool_as_it_came(shown);
-        let is_same = self.detail.as_ref().is_some_and(|detail| detail.is_of(&came));
+        let is_same = self
+            .detail
+            .as_ref()
+            .is_some_and(|detail| detail.is_of(&came));
         if !is_same {
             self.detail = Some(Detail::new(came, shared.theme));
             self.search.clear();
@@ -412,9 +450,11 @@ impl Screen for Tools {
             }
             Action::Logs => {
                 let owner = match self.selected() {
-                    Some(At::Tool(number)) => {
-                        shared.snapshot().tools.get(number).map(|tool| tool.owner.to_string())
-                    }
+                    Some(At::Tool(number)) => shared
+                        .snapshot()
+                        .tools
+                        .get(number)
+                        .map(|tool| tool.owner.to_string()),
                     Some(At::Refusal(number)) => shared
                         .snapshot()
                         .refusals
@@ -474,8 +514,12 @@ impl Screen for Tools {
         }
         let keys = self.roster.keys();
         // What is told of a tool is mostly that another of its name was refused.
-        let refused = keys.iter().find(|key| matches!(key, Key::Refused(of, _) if of == name));
-        let key = refused.cloned().unwrap_or_else(|| Key::Tool(Arc::clone(name)));
+        let refused = keys
+            .iter()
+            .find(|key| matches!(key, Key::Refused(of, _) if of == name));
+        let key = refused
+            .cloned()
+            .unwrap_or_else(|| Key::Tool(Arc::clone(name)));
         self.roster.select(&key);
     }
 
@@ -493,6 +537,22 @@ impl Screen for Tools {
                 text: name.to_string(),
             }),
         }
+    }
+}
+
+#[cfg(test)]
+impl Tools {
+    fn copy_name(&self, shared: &Shared) -> String {
+        self.copy(shared).unwrap().text
+    }
+
+    fn visit_for_test(&mut self, subject: &Subject, shared: &Shared) {
+        self.visit(subject, shared);
+    }
+
+    /// How often the rows were worked out.
+    fn sifted(&self) -> usize {
+        self.sifted
     }
 }
 
