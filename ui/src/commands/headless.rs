@@ -50,6 +50,7 @@ pub(crate) async fn start(
         own_command: std::env::current_exe().ok(),
         secrets: opened.secrets.clone(),
         warnings: opened.warnings.iter().map(ToString::to_string).collect(),
+        ..Options::default()
     };
     let host = opened.host.as_ref().map(demo::Host::start);
     match Runtime::start(&opened.deployment, options).await {
