@@ -21,4 +21,5 @@ pub mod registry;
 pub mod runtime;
 pub mod secrets;
 pub mod source;
+mod tls;
 pub mod tool;

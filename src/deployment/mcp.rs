@@ -197,11 +197,19 @@ pub(super) fn read(reading: &Reading<'_>, settings: &Value<'_>) -> Option<McpSet
     })
 }
 
-fn liveness(value: &Value<'_>) -> Option<Liveness> {
+pub(super) fn liveness(value: &Value<'_>) -> Option<Liveness> {
     let value = value.get("liveness")?;
     match value.duration() {
         Some(interval) => Some(Liveness::Every(interval)),
         None => Some(Liveness::Off),
+    }
+}
+
+pub(super) fn protocol(value: &Value<'_>) -> Protocol {
+    match value.get("protocol").and_then(|protocol| protocol.text()) {
+        Some("2026-07-28") => Protocol::V2026_07_28,
+        Some("2025-11-25") => Protocol::V2025_11_25,
+        _ => Protocol::Auto,
     }
 }
 
@@ -263,11 +271,7 @@ fn read_server(reading: &Reading<'_>, value: &Value<'_>) -> Option<ServerSetting
     Some(ServerSettings {
         name: value.get("name")?.string()?,
         transport: transport?,
-        protocol: match value.get("protocol").and_then(|protocol| protocol.text()) {
-            Some("2026-07-28") => Protocol::V2026_07_28,
-            Some("2025-11-25") => Protocol::V2025_11_25,
-            _ => Protocol::Auto,
-        },
+        protocol: protocol(value),
         pin: value.get("pin").and_then(|pin| reading.resolve(&pin)),
         prefix: prefix.and_then(|prefix| prefix.string()),
         resources: flag("resources"),
@@ -277,7 +281,13 @@ fn read_server(reading: &Reading<'_>, value: &Value<'_>) -> Option<ServerSetting
 }
 
 /// Reports the keys of the other transport.
-fn refuse(reading: &Reading<'_>, value: &Value<'_>, keys: &[&str], other: &str, own: &str) {
+pub(super) fn refuse(
+    reading: &Reading<'_>,
+    value: &Value<'_>,
+    keys: &[&str],
+    other: &str,
+    own: &str,
+) {
     for (key, place, value) in value.entries() {
         if keys.contains(&key) {
             reading.error_at(

@@ -17,7 +17,9 @@ mod order;
 mod problem;
 mod resources;
 mod schema;
+mod servers_file;
 mod sim;
+mod skill_files;
 mod skills;
 
 pub use combine::{Input, combine, from_command, from_url, load_inputs};

@@ -359,7 +359,9 @@ impl<'d> Builder<'_, 'd> {
                 mcp::read(self.reading, &settings).map(SourceSettings::Mcp)
             }
             (Impl::Skills, Some(settings)) => {
-                skills::read(self.reading, &settings).map(SourceSettings::Skills)
+                let settings = skills::read(self.reading, &settings, self.servers_of(&deps));
+                tools.extend(settings.iter().flat_map(skills::tool_names));
+                settings.map(SourceSettings::Skills)
             }
             _ => None,
         };
@@ -373,6 +375,20 @@ impl<'d> Builder<'_, 'd> {
                 deps,
             });
         }
+    }
+
+    /// The servers of MCP sources; `None` when one of them could not be read.
+    fn servers_of(&self, sources: &[String]) -> Option<Vec<String>> {
+        let mut servers = Vec::new();
+        for name in sources {
+            match &self.deployment.source(name)?.settings {
+                SourceSettings::Mcp(mcp) => {
+                    servers.extend(mcp.servers.iter().map(|server| server.name.clone()));
+                }
+                _ => return None,
+            }
+        }
+        Some(servers)
     }
 
     fn assembly(

@@ -8,16 +8,14 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::orders::{self, Desk};
-use super::{Options, Runtime, StartError};
+use super::{Options, Runtime, StartError, sources};
 use crate::control::Control;
-use crate::deployment::{AssemblySpec, Deployment, SourceSettings, SourceSpec};
+use crate::deployment::{AssemblySpec, Deployment};
 use crate::discovery::Mode;
 use crate::executor::{CallObserver, Executor};
 use crate::middleware::{self, Approvals, BuildContext, Chain};
 use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
 use crate::registry::Registry;
-use crate::source::mcp::{McpContext, McpSource};
-use crate::source::sim::SimSource;
 use crate::source::{ServerRows, Source};
 
 pub(super) async fn start(
@@ -32,7 +30,7 @@ pub(super) async fn start(
     let executor = Executor::new(Arc::clone(&registry), chain, observer);
     // Before the first source, so that no change of the registry is missed.
     let mut tasks = vec![follow_registry(&registry, &hub)];
-    let sources = start_sources(deployment, assembly, &registry, &options).await?;
+    let sources = sources::start(deployment, assembly, &registry, &options).await?;
     let (warnings, _) = watch::channel(Arc::from(options.warnings));
     let stopping = Arc::new(AtomicBool::new(false));
     let publisher = Publisher::new(Feed {
@@ -131,87 +129,6 @@ fn chain(
         assembly: assembly.name.clone(),
         reason,
     })
-}
-
-/// Starts the sources that the assembly uses, dependencies first; on failure what was started is
-/// closed again (rule 10.1).
-async fn start_sources(
-    deployment: &Deployment,
-    assembly: &AssemblySpec,
-    registry: &Arc<Registry>,
-    options: &Options,
-) -> Result<Arc<[Arc<dyn Source>]>, StartError> {
-    let mut started: HashMap<&str, Arc<dyn Source>> = HashMap::new();
-    let specs = in_use(deployment, assembly);
-    for spec in &specs {
-        match start_source(spec, registry, options).await {
-            Ok(source) => {
-                started.insert(&spec.name, source);
-            }
-            Err(reason) => {
-                let closing = started.values().map(|source| source.close());
-                futures::future::join_all(closing).await;
-                registry.close().await;
-                return Err(StartError::Source {
-                    source_name: spec.name.clone(),
-                    reason,
-                });
-            }
-        }
-    }
-    let mut rows: Vec<(u32, Arc<dyn Source>)> = specs
-        .iter()
-        .filter_map(|spec| Some((spec.place, started.remove(spec.name.as_str())?)))
-        .collect();
-    rows.sort_by_key(|(place, _)| *place);
-    Ok(rows.into_iter().map(|(_, source)| source).collect())
-}
-
-/// The sources of an assembly and what they depend on, in build order.
-fn in_use<'d>(deployment: &'d Deployment, assembly: &AssemblySpec) -> Vec<&'d SourceSpec> {
-    let mut wanted: Vec<&str> = assembly.sources.iter().map(String::as_str).collect();
-    let mut next = 0;
-    while let Some(name) = wanted.get(next).copied() {
-        if let Some(spec) = deployment.source(name) {
-            for dep in &spec.deps {
-                if !wanted.contains(&dep.as_str()) {
-                    wanted.push(dep);
-                }
-            }
-        }
-        next += 1;
-    }
-    deployment
-        .sources
-        .iter()
-        .filter(|spec| wanted.contains(&spec.name.as_str()))
-        .collect()
-}
-
-async fn start_source(
-    spec: &SourceSpec,
-    registry: &Arc<Registry>,
-    options: &Options,
-) -> Result<Arc<dyn Source>, String> {
-    let name: Arc<str> = spec.name.as_str().into();
-    let registry = Arc::clone(registry);
-    match &spec.settings {
-        SourceSettings::Sim(settings) => {
-            match SimSource::start(name, spec.place, settings, registry).await {
-                Ok(source) => Ok(Arc::new(source)),
-                Err(error) => Err(error.to_string()),
-            }
-        }
-        SourceSettings::Mcp(settings) => {
-            let context = McpContext {
-                own_command: options.own_command.clone(),
-                ..McpContext::new(registry, options.secrets.clone())
-            };
-            let source = McpSource::start(name, spec.place, settings.clone(), context);
-            Ok(Arc::new(source))
-        }
-        SourceSettings::Skills(_) => Err("impl `skills` is not part of this build".into()),
-    }
 }
 
 /// Makes holders of contested names final once every server has settled (rule 2.1).

@@ -3,6 +3,7 @@
 mod build;
 mod orders;
 mod readiness;
+mod sources;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 pub use call::{Call, CallId, Invocation, Progress};
 pub(crate) use definition::json_type;
@@ -71,6 +72,12 @@ pub trait Tool: Send + Sync + 'static {
 
     /// The loader of a lazy tool (rule 1.5); `None` for every other tool.
     fn loader(&self) -> Option<&Loader> {
+        None
+    }
+
+    /// What a call with these arguments would send, as text with secrets masked, for tools that
+    /// send something a person can read; or why nothing would be sent.
+    fn preview(&self, _arguments: &Map<String, Value>) -> Option<Result<String, String>> {
         None
     }
 

@@ -201,6 +201,9 @@ pub struct ToolResult {
     pub error_kind: Option<ErrorKind>,
     /// Whether a limit cut something away.
     pub truncated: bool,
+    /// What went wrong beside the call, such as an output file that could not be written. Shown to
+    /// the operator, never to the model.
+    pub warnings: Vec<String>,
 }
 
 impl ToolResult {
@@ -222,7 +225,7 @@ impl ToolResult {
         Self {
             parts: vec![Part::Text(message.into())],
             error_kind: Some(kind),
-            truncated: false,
+            ..Self::default()
         }
     }
 

@@ -13,16 +13,18 @@ use std::borrow::Cow;
 pub(super) struct Braces {
     open: char,
     close: char,
+    backslash: char,
 }
 
 impl Braces {
-    /// The swap for a text, or `None` if no two characters are free, and then there is no
+    /// The swap for a text, or `None` if no three characters are free, and then there is no
     /// concession: it would take a file with all 6,400 characters of the private use area.
     pub(super) fn of(text: &str) -> Option<Self> {
         let mut free = ('\u{E000}'..='\u{F8FF}').filter(|candidate| !text.contains(*candidate));
         Some(Self {
             open: free.next()?,
             close: free.next()?,
+            backslash: free.next()?,
         })
     }
 
@@ -58,13 +60,24 @@ impl Braces {
         Cow::Owned(swapped)
     }
 
+    /// The text with the backslash at byte `at` swapped, so that it starts no escape.
+    pub(super) fn keep_backslash(self, text: &str, at: usize) -> String {
+        let (before, from) = text.split_at(at);
+        let mut kept = String::with_capacity(text.len() + 2);
+        kept.push_str(before);
+        kept.push(self.backslash);
+        kept.push_str(&from['\\'.len_utf8()..]);
+        kept
+    }
+
     /// The text with the swap undone.
     pub(super) fn restore(self, text: Cow<'_, str>) -> String {
-        if text.contains(self.open) || text.contains(self.close) {
+        if text.contains([self.open, self.close, self.backslash]) {
             text.chars()
                 .map(|c| match c {
                     c if c == self.open => '{',
                     c if c == self.close => '}',
+                    c if c == self.backslash => '\\',
                     c => c,
                 })
                 .collect()

@@ -109,6 +109,20 @@ impl SyntaxError {
 /// # Errors
 /// When the text is not of that syntax or goes beyond the budget.
 pub fn parse(text: &str, syntax: Syntax, budget: Budget) -> Result<Option<Node>, SyntaxError> {
+    parse_noting(text, syntax, budget, &mut Vec::new())
+}
+
+/// As [`parse`]; with [`Syntax::YamlWithTemplates`] the places of backslashes that strict YAML
+/// would refuse, and that are taken as they are, are added to `escapes`.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_noting(
+    text: &str,
+    syntax: Syntax,
+    budget: Budget,
+    escapes: &mut Vec<Place>,
+) -> Result<Option<Node>, SyntaxError> {
     if text.len() > budget.bytes {
         return Err(SyntaxError::new(
             Place::START,
@@ -120,8 +134,8 @@ pub fn parse(text: &str, syntax: Syntax, budget: Budget) -> Result<Option<Node>,
         ));
     }
     match syntax {
-        Syntax::Yaml => yaml::parse(text, false, budget),
-        Syntax::YamlWithTemplates => yaml::parse(text, true, budget),
+        Syntax::Yaml => yaml::parse(text, false, budget, escapes),
+        Syntax::YamlWithTemplates => yaml::parse(text, true, budget, escapes),
         Syntax::Json => json::parse(text, false, budget),
         Syntax::JsonWithComments => json::parse(text, true, budget),
         Syntax::Toml => toml::parse(text, budget),

@@ -58,6 +58,25 @@ impl<'e> Reading<'e> {
         }
     }
 
+    /// A reading of another file that this one names, in the same environment, with the same
+    /// secrets. Its problems are its own until they are added here.
+    pub fn of_file(&self, file: impl Into<Arc<str>>) -> Reading<'e> {
+        Reading {
+            hidden: self.hidden.clone(),
+            ..Reading::new(
+                file,
+                self.base_dir.clone(),
+                self.environment,
+                self.secrets.clone(),
+            )
+        }
+    }
+
+    /// Notes a file that this one depends on.
+    pub fn add_file(&self, path: PathBuf) {
+        self.files.borrow_mut().push(path);
+    }
+
     /// The name of the file.
     pub fn file(&self) -> &Arc<str> {
         &self.file

@@ -543,3 +543,16 @@ fn a_template_is_accepted_where_the_table_says_so() {
          f:4:12: `x` cannot be a template; put it in quotes"
     );
 }
+
+#[test]
+fn in_skills_a_backslash_that_starts_no_escape_is_taken_as_it_is_and_noted() {
+    let text = "a: \"\\d+ \\n \\w\"\nb: '\\d'\n";
+    let mut escapes = Vec::new();
+    let syntax = Syntax::YamlWithTemplates;
+    let node = parse_noting(text, syntax, Budget::default(), &mut escapes).unwrap();
+    let expected = json!({"a": "\\d+ \n \\w", "b": "\\d"});
+    assert_eq!(node.unwrap().to_json(), expected);
+    let columns: Vec<_> = escapes.iter().map(|at| (at.line, at.column)).collect();
+    assert_eq!(columns, [(1, 5), (1, 12)]);
+    assert!(refusal(text, Syntax::Yaml).contains("single quotes take it as it is"));
+}

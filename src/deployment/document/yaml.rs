@@ -11,21 +11,83 @@ use super::scalar::resolve;
 use super::{Budget, SyntaxError};
 use crate::deployment::Place;
 
+/// How many backslashes that strict YAML refuses are taken as they are; past that the text is
+/// refused like any other.
+const MOST_ESCAPES: usize = 200;
+
+/// The tree of a text. With `templates` (skills) a backslash in double quotes that starts no
+/// escape, as in `"\d+"`, is taken as it is, and its place is added to `escapes`.
 pub(super) fn parse(
     text: &str,
     templates: bool,
     budget: Budget,
+    escapes: &mut Vec<Place>,
 ) -> Result<Option<Node>, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let braces = Braces::of(text);
-    let swapped = match braces {
+    let mut swapped = match braces {
         Some(braces) => braces.swap(text, templates),
         None => Cow::Borrowed(text),
     };
-    let restore = |text: Cow<'_, str>| match braces {
-        Some(braces) => braces.restore(text),
-        None => text.into_owned(),
-    };
+    loop {
+        let refused = match parse_swapped(&swapped, braces, budget) {
+            Err(Refused::Escape(at)) if templates && escapes.len() < MOST_ESCAPES => at,
+            Err(Refused::Escape(at)) => return Err(unknown_escape(place(at))),
+            Err(Refused::Text(error)) => return Err(error),
+            Ok(root) => return Ok(root),
+        };
+        let wrong = wrong_escape(&swapped, refused);
+        match (braces, wrong) {
+            (Some(braces), Some((at, wrong))) => {
+                escapes.push(wrong);
+                swapped = Cow::Owned(braces.keep_backslash(&swapped, at));
+            }
+            _ => return Err(unknown_escape(place(refused))),
+        }
+    }
+}
+
+/// The first backslash that starts no escape (YAML 1.2.2, 5.7) in the double-quoted scalar that
+/// starts at `quote`: its byte and its place.
+fn wrong_escape(text: &str, quote: Marker) -> Option<(usize, Place)> {
+    const ESCAPES: &str = "0abt\tnvfre \"/\\N_LPxuU\n\r";
+    let mut at = place(quote);
+    let mut chars = text.char_indices().skip(quote.index() + 1).peekable();
+    at.column += 1;
+    while let Some((byte, c)) = chars.next() {
+        match c {
+            '"' => return None,
+            '\n' => (at.line, at.column) = (at.line + 1, 0),
+            '\\' => {
+                let (_, next) = *chars.peek()?;
+                if !ESCAPES.contains(next) {
+                    return Some((byte, at));
+                }
+                if next != '\n' {
+                    chars.next();
+                    at.column += 1;
+                }
+            }
+            _ => {}
+        }
+        at.column += 1;
+    }
+    None
+}
+
+/// Why the parser refused a text.
+enum Refused {
+    /// A backslash that starts no escape; the mark of the quote before it.
+    Escape(Marker),
+    /// Anything else.
+    Text(SyntaxError),
+}
+
+fn parse_swapped(
+    swapped: &str,
+    braces: Option<Braces>,
+    budget: Budget,
+) -> Result<Option<Node>, Refused> {
     let mut builder = Builder {
         braces,
         budget,
@@ -35,22 +97,35 @@ pub(super) fn parse(
         root: None,
         anchors: HashMap::new(),
     };
-    for event in Parser::new_from_str(&swapped) {
+    for event in Parser::new_from_str(swapped) {
         let (event, span) = event.map_err(|error| {
-            let message = explain(&restore(Cow::Borrowed(error.info())));
-            SyntaxError::new(place(*error.marker()), message)
+            // The parser tells this one apart by its words alone.
+            if error.info().contains("unknown escape character") {
+                return Refused::Escape(*error.marker());
+            }
+            let info = Cow::Borrowed(error.info());
+            let info = match braces {
+                Some(braces) => braces.restore(info),
+                None => info.into_owned(),
+            };
+            Refused::Text(SyntaxError::new(place(*error.marker()), explain(&info)))
         })?;
-        builder.take(event, span)?;
+        builder.take(event, span).map_err(Refused::Text)?;
     }
     Ok(builder.root)
+}
+
+fn unknown_escape(at: Place) -> SyntaxError {
+    SyntaxError::new(
+        at,
+        "not valid YAML: while parsing a quoted scalar, found unknown escape character; in double \
+         quotes a backslash is written `\\\\`, single quotes take it as it is",
+    )
 }
 
 /// The parser's sentence, with a way out where people are known to get lost.
 fn explain(info: &str) -> String {
     let hint = match info {
-        _ if info.contains("unknown escape character") => {
-            "; in double quotes a backslash is written `\\\\`, single quotes take it as it is"
-        }
         _ if info.contains("mapping values are not allowed") => {
             "; a text that holds `: ` needs quotes"
         }

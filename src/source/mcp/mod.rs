@@ -36,6 +36,7 @@ pub use settings::{Backoff, Liveness, McpSettings, Protocol, ServerSettings, Tra
 use super::{OrderError, ServerOrder, ServerRows, Source};
 use crate::registry::{Owner, Registry};
 use crate::secrets::Secrets;
+use crate::tool::{Invocation, ToolResult};
 use board::Board;
 use driver::{Configured, Connector, Driver, Order, Parts, Person, Server};
 use frames::Tap;
@@ -90,6 +91,7 @@ pub struct McpSource {
 
 struct ServerHandle {
     name: Arc<str>,
+    server: Arc<Server>,
     orders: mpsc::Sender<Order>,
 }
 
@@ -147,13 +149,14 @@ impl McpSource {
             );
             let (orders, arriving) = mpsc::channel(ORDERS);
             let order = u32::try_from(index).unwrap_or(u32::MAX);
+            let shared = Arc::new(Server::new(
+                Arc::clone(&server_name),
+                context.secrets.clone(),
+                rows.subscribe(),
+                index,
+            ));
             let parts = Parts {
-                server: Arc::new(Server::new(
-                    Arc::clone(&server_name),
-                    context.secrets.clone(),
-                    rows.subscribe(),
-                    index,
-                )),
+                server: Arc::clone(&shared),
                 connector,
                 board,
                 person: Person {
@@ -186,6 +189,7 @@ impl McpSource {
             tracker.spawn(Driver::run(parts));
             handles.push(ServerHandle {
                 name: server_name,
+                server: shared,
                 orders,
             });
         }
@@ -206,6 +210,22 @@ impl McpSource {
     /// is no such server.
     pub async fn wait_ready(&self, server: &str, timeout: Duration) -> Result<(), NotReady> {
         ready::wait(&self.name, self.rows.subscribe(), server, timeout).await
+    }
+
+    /// Calls a tool by the name that it has at the server; `None` when there is no such server.
+    /// This is how other sources use a server, whatever is registered of it.
+    pub fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        invocation: Invocation,
+    ) -> Option<BoxFuture<'static, ToolResult>> {
+        let handle = self.servers.iter().find(|handle| &*handle.name == server)?;
+        let (server, tool) = (Arc::clone(&handle.server), tool.to_owned());
+        Some(Box::pin(async move {
+            let way = tool::Way::Call;
+            tool::call(&server, &tool, &tool, way, invocation).await
+        }))
     }
 
     /// Accepts definitions that the `pin` file of a server holds back: one tool by its name here,

@@ -34,36 +34,43 @@ impl McpTool {
             way,
         }
     }
+}
 
-    async fn run(&self, invocation: Invocation) -> ToolResult {
-        let name = self.offered.definition.name();
-        let Some(connection) = self.server.current() else {
-            return self.server.down(name);
-        };
-        let bounds = Bounds {
-            deadline: invocation.deadline,
-            cancel: invocation.cancel,
-            progress: Some(invocation.progress),
-        };
-        let answered = match self.way {
-            Way::Call => {
-                connection
-                    .call(&self.offered.original, invocation.arguments, &bounds)
-                    .await
+/// Asks the server for what a tool does. `name` is the tool's name in messages, `original` the one
+/// at the server.
+pub(super) async fn call(
+    server: &Server,
+    name: &str,
+    original: &str,
+    way: Way,
+    invocation: Invocation,
+) -> ToolResult {
+    let Some(connection) = server.current() else {
+        return server.down(name);
+    };
+    let bounds = Bounds {
+        deadline: invocation.deadline,
+        cancel: invocation.cancel,
+        progress: Some(invocation.progress),
+    };
+    let answered = match way {
+        Way::Call => {
+            connection
+                .call(original, invocation.arguments, &bounds)
+                .await
+        }
+        Way::ListResources => connection.list_resources(&bounds).await,
+        Way::ReadResource => match invocation.arguments.get("uri") {
+            Some(Value::String(uri)) => connection.read_resource(uri, &bounds).await,
+            _ => {
+                return ToolResult::error(
+                    ErrorKind::Validation,
+                    format!("`{name}` needs the argument `uri`, a string"),
+                );
             }
-            Way::ListResources => connection.list_resources(&bounds).await,
-            Way::ReadResource => match invocation.arguments.get("uri") {
-                Some(Value::String(uri)) => connection.read_resource(uri, &bounds).await,
-                _ => {
-                    return ToolResult::error(
-                        ErrorKind::Validation,
-                        format!("`{name}` needs the argument `uri`, a string"),
-                    );
-                }
-            },
-        };
-        answered.unwrap_or_else(|why| self.server.ended(name, &why))
-    }
+        },
+    };
+    answered.unwrap_or_else(|why| server.ended(name, &why))
 }
 
 impl Tool for McpTool {
@@ -82,7 +89,9 @@ impl Tool for McpTool {
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, ToolResult> {
-        Box::pin(self.run(invocation))
+        let name = self.offered.definition.name();
+        let original = &self.offered.original;
+        Box::pin(call(&self.server, name, original, self.way, invocation))
     }
 }
 

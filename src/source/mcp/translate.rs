@@ -337,9 +337,9 @@ mod tests {
         assert_eq!(
             got,
             ToolResult {
-                parts: vec![Part::Text("5".into()), Part::json(json!({"sum": 5}))],
+                parts: vec![Part::Text("5".into()), Part::json(json!({"sum": 5})),],
                 error_kind: Some(ErrorKind::Tool),
-                truncated: false,
+                ..ToolResult::default()
             }
         );
     }

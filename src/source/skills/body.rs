@@ -21,38 +21,45 @@ pub enum BodyTemplate {
 }
 
 impl BodyTemplate {
-    /// Parses every string of a value.
-    ///
-    /// # Errors
-    /// The first string that is no template, with the path of keys and indices that leads to it.
-    pub fn parse(value: &Value) -> Result<Self, (Vec<String>, TemplateError)> {
-        let within = |step: String, (mut path, error): (Vec<String>, TemplateError)| {
-            path.insert(0, step);
-            (path, error)
+    /// Parses every string of a value. What is no template is handed to `report` with the path of
+    /// keys and indices that leads to it, and stands in the body as nothing.
+    pub fn parse(value: &Value, report: &mut dyn FnMut(&[String], TemplateError)) -> Self {
+        Self::parse_at(value, &mut Vec::new(), report)
+    }
+
+    fn parse_at(
+        value: &Value,
+        path: &mut Vec<String>,
+        report: &mut dyn FnMut(&[String], TemplateError),
+    ) -> Self {
+        let mut below = |step: String, item: &Value| {
+            path.push(step);
+            let item = Self::parse_at(item, path, report);
+            path.pop();
+            item
         };
-        Ok(match value {
-            Value::String(text) => {
-                Self::Text(Template::parse(text).map_err(|error| (Vec::new(), error))?)
-            }
+        match value {
+            Value::String(text) => match Template::parse(text) {
+                Ok(template) => Self::Text(template),
+                Err(error) => {
+                    report(path, error);
+                    Self::Fixed(Value::Null)
+                }
+            },
             Value::Array(items) => Self::List(
                 items
                     .iter()
                     .enumerate()
-                    .map(|(index, item)| {
-                        Self::parse(item).map_err(|error| within(index.to_string(), error))
-                    })
-                    .collect::<Result<_, _>>()?,
+                    .map(|(index, item)| below(index.to_string(), item))
+                    .collect(),
             ),
             Value::Object(map) => Self::Map(
                 map.iter()
-                    .map(|(key, item)| match Self::parse(item) {
-                        Ok(item) => Ok((key.clone(), item)),
-                        Err(error) => Err(within(key.clone(), error)),
-                    })
-                    .collect::<Result<_, _>>()?,
+                    .map(|(key, item)| (key.clone(), below(key.clone(), item)))
+                    .collect(),
             ),
             other => Self::Fixed(other.clone()),
-        })
+        }
     }
 
     /// Every template in it.
@@ -105,9 +112,13 @@ mod tests {
 
     use super::*;
 
+    fn parse(value: Value) -> BodyTemplate {
+        BodyTemplate::parse(&value, &mut |path, error| panic!("{path:?}: {error}"))
+    }
+
     #[test]
     fn a_value_that_is_one_placeholder_keeps_its_type() {
-        let body = BodyTemplate::parse(&json!({
+        let body = parse(json!({
             "n": "{{.n}}", "b": "{{ .b }}", "o": "{{.o}}", "text": "n={{.n}}", "fixed": [1, true],
             "null": "{{.null}}", "gone": "{{.gone}}", "list": ["{{.gone}}", "{{.n}}"],
             "deep": {"gone": "{{.gone}}"}, "env": "{{env:TOK}}",
@@ -116,7 +127,7 @@ mod tests {
         let arguments = arguments.as_object().cloned().unwrap();
         let variables = |_: &str| Some("sekret".to_owned());
         assert_eq!(
-            body.unwrap().expand(&arguments, &variables).unwrap(),
+            body.expand(&arguments, &variables).unwrap(),
             Some(json!({
                 "n": 5, "b": false, "o": {"k": [1]}, "text": "n=5", "fixed": [1, true],
                 "null": null, "list": [null, 5], "deep": {}, "env": "sekret",
@@ -125,16 +136,18 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_template_is_found_with_its_path() {
-        let body = json!({"a": [{"b": "x {{y}}"}]});
-        let (path, error) = BodyTemplate::parse(&body).unwrap_err();
-        assert_eq!(path, ["a", "0", "b"]);
-        assert_eq!(error.offset, 2);
+    fn every_wrong_template_is_found_with_its_path() {
+        let body = json!({"a": [{"b": "x {{y}}"}], "c": "{{"});
+        let mut found = Vec::new();
+        BodyTemplate::parse(&body, &mut |path, error| {
+            found.push((path.join("/"), error.offset));
+        });
+        assert_eq!(found, [("a/0/b".to_owned(), 2), ("c".to_owned(), 0)]);
     }
 
     #[test]
     fn a_body_that_is_one_missing_argument_is_no_body() {
-        let body = BodyTemplate::parse(&json!("{{.all}}")).unwrap();
+        let body = parse(json!("{{.all}}"));
         assert_eq!(body.expand(&Map::new(), &|_| None).unwrap(), None);
     }
 }

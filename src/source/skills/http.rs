@@ -20,21 +20,19 @@ const REDIRECTS: usize = 10;
 
 /// An answer, whatever its status.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub(super) struct Answer {
     /// The status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
     /// The body as far as it was read.
     pub body: Body,
-    /// How many attempts it took.
-    pub attempts: u32,
 }
 
 /// Why there is no answer. The words hold no secret of the address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct NoAnswer {
+pub(super) struct NoAnswer {
     /// For the result.
     pub kind: ErrorKind,
     /// What happened.
@@ -43,7 +41,7 @@ pub struct NoAnswer {
 
 /// Sends requests. Cheap to clone; connections are shared.
 #[derive(Clone)]
-pub struct HttpClient {
+pub(super) struct HttpClient {
     client: reqwest::Client,
 }
 
@@ -58,7 +56,8 @@ impl HttpClient {
     ///
     /// # Errors
     /// When the TLS configuration of the system cannot be read.
-    pub fn new() -> Result<Self, reqwest::Error> {
+    pub(super) fn new() -> Result<Self, reqwest::Error> {
+        crate::tls::install_provider();
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("toolcrib/", env!("CARGO_PKG_VERSION")))
@@ -71,7 +70,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// When no attempt got an answer, or the call was cancelled.
-    pub async fn send(
+    pub(super) async fn send(
         &self,
         request: &Request,
         retry: Option<Retry>,
@@ -80,7 +79,7 @@ impl HttpClient {
     ) -> Result<Answer, NoAnswer> {
         let mut attempt = 1;
         loop {
-            let work = tokio::time::timeout(timeout, self.attempt(request, attempt));
+            let work = tokio::time::timeout(timeout, self.attempt(request));
             let outcome = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(cancelled(request)),
@@ -113,7 +112,7 @@ impl HttpClient {
     }
 
     /// One attempt with its redirects.
-    async fn attempt(&self, request: &Request, attempt: u32) -> Result<Answer, Broken> {
+    async fn attempt(&self, request: &Request) -> Result<Answer, Broken> {
         let mut url = request.url.clone();
         let mut method = request.method.clone();
         let mut headers = request.headers.clone();
@@ -128,7 +127,7 @@ impl HttpClient {
                 Sent::Refused(reason) => return Err(Broken::new(request, None, &reason)),
             };
             let Some(next) = redirect(&response, &url) else {
-                return read(request, response, attempt).await;
+                return read(request, response).await;
             };
             if next.scheme() == "http" && url.scheme() == "https" {
                 let reason = "redirects from https to http";
@@ -204,7 +203,7 @@ impl Broken {
 }
 
 /// What was asked, for messages: method and address with variables masked.
-pub fn asked(request: &Request) -> String {
+pub(super) fn asked(request: &Request) -> String {
     format!("{} {}", request.method, request.shown_url)
 }
 
@@ -240,11 +239,7 @@ fn timed_out(request: &Request, timeout: Duration) -> NoAnswer {
 }
 
 /// Reads at most [`MAX_BODY`] bytes and lets go of the rest.
-async fn read(
-    request: &Request,
-    response: reqwest::Response,
-    attempts: u32,
-) -> Result<Answer, Broken> {
+async fn read(request: &Request, response: reqwest::Response) -> Result<Answer, Broken> {
     let status = response.status();
     let headers = response.headers().clone();
     let mut stream = response.bytes_stream();
@@ -267,7 +262,6 @@ async fn read(
             bytes: bytes.freeze(),
             cut,
         },
-        attempts,
     })
 }
 

@@ -192,7 +192,7 @@ mod tests {
                 .map(|(name, value)| (name.parse().unwrap(), Template::parse(value).unwrap()))
                 .collect(),
             query: Vec::new(),
-            body: body.map(|body| BodyTemplate::parse(&body).unwrap()),
+            body: body.map(|body| BodyTemplate::parse(&body, &mut |_, error| panic!("{error}"))),
         }
     }
 

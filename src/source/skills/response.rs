@@ -8,14 +8,14 @@ use crate::middleware::settings::DEFAULT_MARKER;
 use crate::tool::{ErrorKind, Part, ToolResult};
 
 /// Most bytes of a body that are read.
-pub const MAX_BODY: usize = 1_048_576;
+pub(super) const MAX_BODY: usize = 1_048_576;
 
 /// How much of a failed answer's body an error shows, in characters.
 const SHOWN_BODY: usize = 256;
 
 /// A body as far as it was read.
 #[derive(Clone, Debug)]
-pub struct Body {
+pub(super) struct Body {
     /// At most [`MAX_BODY`] bytes.
     pub bytes: Bytes,
     /// Whether there was more.
@@ -23,7 +23,7 @@ pub struct Body {
 }
 
 /// The result of an answer that is a success.
-pub fn success(headers: &HeaderMap, body: &Body) -> ToolResult {
+pub(super) fn success(headers: &HeaderMap, body: &Body) -> ToolResult {
     let (media, charset) = content_type(headers);
     let media_part = |kind: fn(Bytes, String) -> Part| {
         if body.cut {
@@ -62,7 +62,12 @@ fn text_parts(media: &str, charset: Option<&'static Encoding>, body: &Body) -> V
 }
 
 /// The error of an answer that is no success; `request` says what was asked, secrets masked.
-pub fn failure(request: &str, status: StatusCode, headers: &HeaderMap, body: &Body) -> ToolResult {
+pub(super) fn failure(
+    request: &str,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &Body,
+) -> ToolResult {
     let (_, charset) = content_type(headers);
     let text = decode(&body.bytes, charset, body.cut);
     let shown: String = text.chars().take(SHOWN_BODY).collect();

@@ -18,7 +18,7 @@ const JITTER: f64 = 0.2;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug)]
-pub enum Attempt<'a> {
+pub(super) enum Attempt<'a> {
     /// The server answered.
     Answered {
         /// The status.
@@ -36,7 +36,7 @@ pub enum Attempt<'a> {
 /// The pause before the next attempt; `None` when this one is final.
 ///
 /// `attempt` counts from 1; `chance` is evenly distributed over 0 to 1.
-pub fn pause(
+pub(super) fn pause(
     retry: Option<Retry>,
     method: &Method,
     attempt: u32,

@@ -50,8 +50,7 @@ type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 /// Makes the client that all connections to one server share.
 pub(in super::super) fn client() -> Result<reqwest::Client, Trouble> {
-    // A second installation is refused, which is as well: one provider is enough.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    crate::tls::install_provider();
     reqwest::Client::builder()
         .connect_timeout(TCP_TIMEOUT)
         .pool_idle_timeout(IDLE)

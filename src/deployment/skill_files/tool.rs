@@ -1,0 +1,260 @@
+//! Reads a tool of a skill (skills 3).
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::File;
+use super::http::HTTP;
+use crate::deployment::document::{Field, Shape, Table, Value};
+use crate::deployment::{EnvValue, HINTS, read_hints};
+use crate::source::skills::{Action, Retry, SkillTool, Template};
+use crate::tool::Definition;
+
+/// The bound of one attempt where the file says nothing.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(super) static TOOL: Table = Table {
+    name: "skill_tool",
+    fields: &[
+        Field::required("name", Shape::Name, "The name of the tool."),
+        Field::optional("description", Shape::Text, "What it does, for the model."),
+        Field::optional(
+            "type",
+            Shape::Choice(&["http", "mcp"]),
+            "What a call does (default: http).",
+        ),
+        Field::optional(
+            "output_file",
+            Shape::Name,
+            "Where the body of a success is written, relative to the deployment.",
+        ),
+        Field::optional(
+            "max_repeats",
+            Shape::Whole(-1, i64::MAX),
+            "How often the same call runs in one session (default: once; -1: always).",
+        ),
+        Field::optional(
+            "parameters",
+            Shape::Object,
+            "The JSON Schema of its arguments.",
+        ),
+        Field::optional(
+            "retry",
+            Shape::Fields(&RETRY),
+            "When a call is tried again.",
+        ),
+        Field::optional(
+            "timeout",
+            Shape::Duration { zero: false },
+            "The bound of one attempt (default: 30s).",
+        ),
+        Field::optional("hints", Shape::Fields(&HINTS), "Declared effects."),
+        Field::optional("http", Shape::Fields(&HTTP), "The request of an http tool."),
+        Field::optional("mcp", Shape::Fields(&MCP), "The call of an mcp tool."),
+    ],
+};
+
+static RETRY: Table = Table {
+    name: "retry",
+    fields: &[
+        Field::optional(
+            "max_attempts",
+            Shape::Whole(1, 100),
+            "Attempts in all, the first included (default: 1).",
+        ),
+        Field::optional(
+            "base_delay",
+            Shape::Duration { zero: true },
+            "The pause before the second attempt; doubles from there (default: 1s).",
+        ),
+        Field::optional(
+            "max_delay",
+            Shape::Duration { zero: true },
+            "The longest pause (default: 30s).",
+        ),
+    ],
+};
+
+static MCP: Table = Table {
+    name: "skill_mcp",
+    fields: &[
+        Field::required("server", Shape::Name, "The server."),
+        Field::required("tool", Shape::Name, "The tool's name at the server."),
+    ],
+};
+
+impl File<'_, '_, '_> {
+    pub(super) fn read_tool(
+        &mut self,
+        value: &Value<'_>,
+        skill: &Arc<str>,
+        allowed: Option<&BTreeSet<String>>,
+    ) -> Option<SkillTool> {
+        let name = value.get("name")?;
+        let text = name.string()?;
+        let here = self.full_place(name.place());
+        if let Some(first) = self.directory.tools.get(&text) {
+            let message = format!("the tool `{text}` is there already, at {first}");
+            self.reading.error(&name, message);
+            return None;
+        }
+        self.directory.tools.insert(text.clone(), here);
+        if let Some(description) = value.get("description") {
+            self.cut_by_comment(&description);
+        }
+        let (action, implied) = self.action(value, allowed)?;
+        let schema = value.get("parameters").map(|schema| schema.json());
+        let description = value.get("description").and_then(|text| text.string());
+        let definition = Definition::new(
+            text,
+            description.unwrap_or_default(),
+            schema
+                .or(implied)
+                .unwrap_or_else(|| json!({"type": "object"})),
+        );
+        let hints = value
+            .get("hints")
+            .map(|hints| read_hints(&hints))
+            .unwrap_or_default();
+        Some(SkillTool {
+            definition: match definition {
+                Ok(definition) => definition,
+                Err(error) => {
+                    self.reading.error(value, error.to_string());
+                    return None;
+                }
+            },
+            skill: Arc::clone(skill),
+            defined_at: self.defined_at(name.place()),
+            action,
+            output_file: self.output_file(value),
+            max_repeats: value.get("max_repeats").and_then(|count| count.whole()),
+            retry: value.get("retry").map(|retry| read_retry(&retry)),
+            timeout: value
+                .get("timeout")
+                .and_then(|timeout| timeout.duration())
+                .unwrap_or(TIMEOUT),
+            hints,
+        })
+    }
+
+    /// What a call does, and the schema that follows from it.
+    fn action(
+        &mut self,
+        value: &Value<'_>,
+        allowed: Option<&BTreeSet<String>>,
+    ) -> Option<(Action, Option<serde_json::Value>)> {
+        let kind = value
+            .get("type")
+            .and_then(|kind| kind.text())
+            .unwrap_or("http");
+        let other = if kind == "http" { "mcp" } else { "http" };
+        if let Some(stray) = value.get(other) {
+            let message = format!("`{other}` is a key of {other} tools; the type here is `{kind}`");
+            self.reading.error(&stray, message);
+        }
+        let Some(settings) = value.get(kind) else {
+            let message = format!("a tool of the type `{kind}` needs `{kind}`");
+            self.reading.error(value, message);
+            return None;
+        };
+        if kind == "http" {
+            let request = self.request(&settings, allowed)?;
+            let implied = request.implied_schema();
+            return Some((Action::Http(request), Some(implied)));
+        }
+        let server = settings.get("server")?;
+        let name = server.string()?;
+        let known = self.directory.servers;
+        if let Some(known) = known.filter(|known| !known.contains(&name)) {
+            let known = known.iter().map(String::as_str);
+            self.reading.unknown(
+                server.place(),
+                &server.path,
+                format!(
+                    "no MCP server is named `{name}` in the `mcp` dependencies or the servers file"
+                ),
+                &name,
+                known,
+            );
+        }
+        let action = Action::Mcp {
+            server: name,
+            tool: settings.get("tool")?.string()?,
+        };
+        Some((action, None))
+    }
+
+    /// A file below the deployment, so that a skill cannot overwrite an operator's files.
+    fn output_file(&self, value: &Value<'_>) -> Option<PathBuf> {
+        let file = value.get("output_file")?;
+        let text = file.text()?;
+        let inside = Path::new(text)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let names_file = Path::new(text).file_name().is_some() && !text.ends_with('/');
+        if !inside || !names_file {
+            self.reading.error(
+                &file,
+                format!(
+                    "`{text}` must be a file below the deployment's directory, without `..`, `~` \
+                     or a leading `/`"
+                ),
+            );
+            return None;
+        }
+        if text.starts_with('~') {
+            self.reading
+                .warn(&file, "`~` is not the home directory here");
+        }
+        Some(self.reading.base_dir().join(text).components().collect())
+    }
+
+    /// Keeps the value of a variable that is used, as a secret.
+    pub(super) fn keep_variable(&mut self, name: &str, found: EnvValue) {
+        if found.secret {
+            self.reading.secrets().add(&found.value);
+        }
+        self.directory
+            .variables
+            .insert(name.to_owned(), found.value);
+    }
+
+    /// Notes the variables of a template: allowed or not, set or not yet (skills 5.4).
+    pub(super) fn note_variables(
+        &mut self,
+        value: &Value<'_>,
+        template: &Template,
+        allowed: Option<&BTreeSet<String>>,
+    ) {
+        for name in template.variables() {
+            if let Some(allowed) = allowed.filter(|allowed| !allowed.contains(name)) {
+                self.reading.unknown(
+                    value.place(),
+                    &value.path,
+                    format!("`{name}` is not in `required_env`, and only those may be read"),
+                    name,
+                    allowed.iter().map(String::as_str),
+                );
+            } else if let Some(found) = self.reading.variable(name) {
+                self.keep_variable(name, found);
+            }
+        }
+    }
+}
+
+fn read_retry(value: &Value<'_>) -> Retry {
+    let duration = |key: &str| value.get(key).and_then(|value| value.duration());
+    let attempts = value.get("max_attempts").and_then(|count| count.whole());
+    Retry {
+        max_attempts: attempts
+            .and_then(|count| u32::try_from(count).ok())
+            .unwrap_or(1),
+        base_delay: duration("base_delay").unwrap_or(Retry::BASE_DELAY),
+        max_delay: duration("max_delay").unwrap_or(Retry::MAX_DELAY),
+    }
+}

@@ -1,0 +1,207 @@
+//! The running source: registers the tools of the files, and runs the servers of its servers file.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::process::Command;
+use tokio::sync::watch;
+
+use super::http::HttpClient;
+use super::repeats::Repeats;
+use super::settings::{FileServer, SkillsSettings, StoredVariable};
+use super::tool::{FileTool, Workshop};
+use crate::registry::{Owner, Registry};
+use crate::source::mcp::{McpContext, McpSettings, McpSource, TransportSettings};
+use crate::source::{OrderError, ServerOrder, ServerRows, Source};
+use crate::tool::SharedTool;
+
+/// How long `pass show` may take (skills 6).
+const PASS_TIME: Duration = Duration::from_secs(5);
+
+/// Why a skills source could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillsError {
+    /// The HTTP client could not be made.
+    #[error("the HTTP client cannot be made: {0}")]
+    Client(#[from] reqwest::Error),
+    /// A value could not be had from the password store, and there is nothing to fall back to.
+    #[error(
+        "server `{server}`: `{variable}` cannot be read: `pass show {entry}` {reason}, and \
+         {fallback}"
+    )]
+    Pass {
+        /// The server.
+        server: String,
+        /// The variable that it needs.
+        variable: String,
+        /// The entry of the password store.
+        entry: String,
+        /// What came of asking for it.
+        reason: String,
+        /// Why the variable of our environment does not help.
+        fallback: String,
+    },
+}
+
+/// A running skills source.
+pub struct SkillsSource {
+    name: Arc<str>,
+    /// The servers of the servers file, if there are any.
+    own: Option<Arc<McpSource>>,
+    /// What `servers` follows when there are none.
+    none: watch::Sender<ServerRows>,
+}
+
+impl SkillsSource {
+    /// Registers the tools before it returns. `servers` are the MCP sources that it depends on.
+    /// The servers of the servers file connect in the background; their own tools are not
+    /// registered, only those of the skill files are.
+    ///
+    /// # Errors
+    /// When a variable of a server cannot be read, or the HTTP client cannot be made; nothing has
+    /// been registered then.
+    pub async fn start(
+        name: Arc<str>,
+        place: u32,
+        settings: &SkillsSettings,
+        registry: &Registry,
+        servers: Vec<Arc<McpSource>>,
+        context: McpContext,
+    ) -> Result<Self, SkillsError> {
+        let client = HttpClient::new()?;
+        let secrets = context.secrets.clone();
+        let own = own_servers(&name, place, &settings.servers, context).await?;
+        let workshop = Arc::new(Workshop {
+            source: Arc::clone(&name),
+            library: Arc::clone(&settings.library),
+            client,
+            secrets,
+            repeats: Repeats::default(),
+            servers: servers.into_iter().chain(own.clone()).collect(),
+        });
+        let tools = settings.tools.iter().map(|spec| {
+            Arc::new(FileTool {
+                spec: Arc::clone(spec),
+                workshop: Arc::clone(&workshop),
+            }) as SharedTool
+        });
+        let owner = Owner::source(Arc::clone(&name), place);
+        registry.publish(&owner, tools.collect()).await;
+        Ok(Self {
+            name,
+            own,
+            none: watch::Sender::default(),
+        })
+    }
+}
+
+impl Source for SkillsSource {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn kind(&self) -> &'static str {
+        "skills"
+    }
+
+    fn servers(&self) -> watch::Receiver<ServerRows> {
+        match &self.own {
+            Some(own) => own.servers(),
+            None => self.none.subscribe(),
+        }
+    }
+
+    fn order(&self, server: &str, order: ServerOrder) -> BoxFuture<'_, Result<String, OrderError>> {
+        if let Some(own) = &self.own {
+            return own.order(server, order);
+        }
+        let error = OrderError::UnknownServer {
+            source_name: self.name.to_string(),
+            server: server.to_owned(),
+        };
+        Box::pin(async { Err(error) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(own) = &self.own {
+                own.close().await;
+            }
+        })
+    }
+}
+
+/// Starts the servers of the servers file.
+async fn own_servers(
+    name: &Arc<str>,
+    place: u32,
+    servers: &[FileServer],
+    context: McpContext,
+) -> Result<Option<Arc<McpSource>>, SkillsError> {
+    if servers.is_empty() {
+        return Ok(None);
+    }
+    let mut settings = McpSettings::default();
+    for server in servers {
+        let mut ready = server.settings.clone();
+        for variable in &server.stored {
+            let value = stored(&ready.name, variable).await?;
+            context.secrets.add(&value);
+            if let TransportSettings::Stdio { env, .. } = &mut ready.transport {
+                env.push((variable.name.clone(), value));
+            }
+        }
+        settings.servers.push(ready);
+    }
+    // Their tools are reached through skills alone: they go into a registry that nobody reads.
+    let context = McpContext {
+        registry: Arc::new(Registry::new()),
+        ..context
+    };
+    let source = McpSource::start(Arc::clone(name), place, settings, context);
+    Ok(Some(Arc::new(source)))
+}
+
+/// The value of a variable: from the password store, else from our environment.
+async fn stored(server: &str, variable: &StoredVariable) -> Result<String, SkillsError> {
+    let reason = match pass(&variable.pass).await {
+        Ok(value) => return Ok(value),
+        Err(reason) => reason,
+    };
+    match &variable.fallback {
+        Some((_, Some(value))) => Ok(value.clone()),
+        other => Err(SkillsError::Pass {
+            server: server.to_owned(),
+            variable: variable.name.clone(),
+            entry: variable.pass.clone(),
+            reason,
+            fallback: match other {
+                Some((name, _)) => format!("the environment variable `{name}` is not set"),
+                None => "no `env` is named to fall back to".to_owned(),
+            },
+        }),
+    }
+}
+
+/// The first line that `pass show` prints, or what came of it in words.
+async fn pass(entry: &str) -> Result<String, String> {
+    let mut command = Command::new("pass");
+    command
+        .args(["show", "--", entry])
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true);
+    match tokio::time::timeout(PASS_TIME, command.output()).await {
+        Err(_) => Err(format!("did not answer within {PASS_TIME:?}")),
+        Ok(Err(error)) => Err(format!("could not be started: {error}")),
+        Ok(Ok(output)) if !output.status.success() => Err(format!("ended with {}", output.status)),
+        Ok(Ok(output)) => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            let first = text.lines().next().unwrap_or_default();
+            match first {
+                "" => Err("printed nothing".into()),
+                value => Ok(value.to_owned()),
+            }
+        }
+    }
+}
