@@ -20,6 +20,7 @@ pub mod observe;
 pub mod registry;
 pub mod runtime;
 pub mod secrets;
+pub mod session;
 pub mod source;
 mod tls;
 pub mod tool;

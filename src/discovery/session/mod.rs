@@ -32,8 +32,11 @@ pub enum ExposeError {
     /// No tool has that name.
     #[error("no such tool")]
     Unknown,
-    /// Its mode is always or hidden, or dynamic injection is off.
-    #[error("the tool cannot be discovered")]
+    /// Dynamic injection is off (rule 4.1).
+    #[error("dynamic injection is off, so that nothing can be discovered")]
+    NotAvailable,
+    /// Its mode is always or hidden.
+    #[error("the tool cannot be discovered, its mode is always or hidden")]
     NotSearchable,
     /// It does not fit in the pool.
     #[error(transparent)]
@@ -130,6 +133,9 @@ impl Session {
     /// # Errors
     /// When the tool does not exist, cannot be discovered, or does not fit.
     pub fn expose(&mut self, name: &str) -> Result<(), ExposeError> {
+        if self.exposures.settings().is_none() {
+            return Err(ExposeError::NotAvailable);
+        }
         let tool = self.exposures.get(name).ok_or(ExposeError::Unknown)?;
         if !tool.is_searchable() {
             return Err(ExposeError::NotSearchable);
@@ -148,9 +154,16 @@ impl Session {
     /// and 7.3). The answers come in the order of the search calls.
     pub fn apply_batch(&mut self, calls: Vec<EndedCall>) -> Vec<SearchAnswer> {
         let loaded = loaded_by(&calls);
-        if !loaded.is_empty() {
-            let exposures = self.exposures.with_definitions(loaded.values().cloned());
-            self.see(Arc::new(exposures));
+        let news: Vec<Definition> = loaded
+            .values()
+            .filter(|definition| {
+                let known = self.exposures.get(definition.name());
+                known.is_some_and(|tool| tool.definition != **definition)
+            })
+            .cloned()
+            .collect();
+        if !news.is_empty() {
+            self.see(Arc::new(self.exposures.with_definitions(news)));
         }
         let mut notes = Vec::with_capacity(calls.len());
         let mut searches = Vec::new();

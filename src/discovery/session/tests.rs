@@ -299,6 +299,7 @@ fn a_static_session_sends_everything_and_pools_nothing() {
     assert_eq!(bench.begin(), ["a", "b"]);
     bench.session.apply_batch(vec![reached("a")]);
     assert_eq!(bench.session.current().pool, PoolRecord::default());
+    assert_eq!(bench.session.expose("a"), Err(ExposeError::NotAvailable));
 }
 
 #[test]

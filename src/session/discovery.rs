@@ -1,0 +1,169 @@
+//! What all sessions of one assembly share: exposures and index of the newest catalog version.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::ToolSearch;
+use super::desk::Desk;
+use crate::discovery::search::{Document, Explained, Index};
+use crate::discovery::{DynamicSettings, ExposedTool, Exposures};
+use crate::registry::{Catalog, Registry};
+use crate::tool::InvalidDefinition;
+
+/// The newest exposures and the index over the tools that a search may find.
+#[derive(Clone, Default)]
+pub struct View {
+    /// Every tool with its mode.
+    pub exposures: Arc<Exposures>,
+    /// The searchable tools; without dynamic injection all of them (rule 4.1).
+    pub index: Arc<Index>,
+}
+
+/// The discovery service of one assembly.
+pub struct Discovery {
+    /// Weak, because the registry holds [`ToolSearch`], which holds this.
+    registry: Weak<Registry>,
+    state: Mutex<State>,
+    desk: Desk,
+}
+
+struct State {
+    settings: Option<Arc<DynamicSettings>>,
+    view: View,
+    stale: bool,
+}
+
+impl Discovery {
+    /// A service over a registry. Without settings dynamic injection is off.
+    pub fn new(registry: &Arc<Registry>, settings: Option<DynamicSettings>) -> Arc<Self> {
+        Arc::new(Self {
+            registry: Arc::downgrade(registry),
+            state: Mutex::new(State {
+                settings: settings.map(Arc::new),
+                view: View::default(),
+                stale: true,
+            }),
+            desk: Desk::default(),
+        })
+    }
+
+    /// The tool that the assembly adds to its registry, if dynamic injection is on (rule 4.3).
+    ///
+    /// # Errors
+    /// Never in practice: its definition is fixed.
+    pub fn tool_search(self: &Arc<Self>) -> Result<Option<Arc<ToolSearch>>, InvalidDefinition> {
+        match self.settings() {
+            Some(_) => Ok(Some(Arc::new(ToolSearch::new(self)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Option<Arc<DynamicSettings>> {
+        self.state.lock().settings.clone()
+    }
+
+    /// Other settings from now on. Sessions take them over at their next round, or when their
+    /// driver looks ([`SessionDriver::see`](super::SessionDriver::see)).
+    pub fn configure(&self, settings: Option<DynamicSettings>) {
+        let mut state = self.state.lock();
+        state.settings = settings.map(Arc::new);
+        state.stale = true;
+    }
+
+    /// The view of the newest catalog version. Brings exposures and index up to date first, by
+    /// what has changed; that is quick unless thousands of tools have.
+    pub fn view(&self) -> View {
+        let mut state = self.state.lock();
+        // Under the lock, so that an older version never replaces a newer one.
+        if let Some(registry) = self.registry.upgrade() {
+            state.catch_up(&registry.catalog());
+        }
+        state.view.clone()
+    }
+
+    /// Keeps the view up to date as the registry changes, so that no search has to wait for it.
+    /// Ends when the registry is gone.
+    pub async fn follow(self: Arc<Self>) {
+        let Some(mut versions) = self.registry.upgrade().map(|registry| registry.watch()) else {
+            return;
+        };
+        while versions.changed().await.is_ok() {
+            let this = Arc::clone(&self);
+            // Indexing a large catalog takes a while, and nothing else should wait for it. That the
+            // runtime shuts down meanwhile is no loss.
+            let _ = tokio::task::spawn_blocking(move || this.view()).await;
+        }
+    }
+
+    /// Ranks the tools that a search may find, with the reasons (rules 7.5 and 7.6).
+    pub fn search(&self, query: &str, limit: usize) -> Vec<Explained> {
+        let view = self.view();
+        view.index.rank_explained(query, limit, &|_| true)
+    }
+
+    /// The names and globs of `exposures` that match no tool now, in the order of the file; a
+    /// warning once all sources are settled (rule 4.2).
+    pub fn unmatched(&self) -> Vec<String> {
+        let (Some(settings), Some(registry)) = (self.settings(), self.registry.upgrade()) else {
+            return Vec::new();
+        };
+        let unmatched = settings.unmatched(&registry.catalog());
+        unmatched.into_iter().map(str::to_owned).collect()
+    }
+
+    pub(super) fn registry(&self) -> Option<Arc<Registry>> {
+        self.registry.upgrade()
+    }
+
+    pub(super) fn desk(&self) -> &Desk {
+        &self.desk
+    }
+}
+
+impl State {
+    fn catch_up(&mut self, catalog: &Catalog) {
+        let before = Arc::clone(&self.view.exposures);
+        if !self.stale && before.version() == catalog.version {
+            return;
+        }
+        self.stale = false;
+        let now = before.next(catalog, self.settings.clone());
+        let gone: Vec<&str> = before
+            .tools()
+            .map(|tool| tool.definition.name())
+            .filter(|name| !now.is_rankable(name))
+            .collect();
+        let put: Vec<&ExposedTool> = now
+            .tools()
+            .filter(|tool| now.is_rankable(tool.definition.name()))
+            .filter(|tool| !is_indexed(&before, tool))
+            .collect();
+        if !gone.is_empty() || !put.is_empty() {
+            // A search that runs holds the old index; it is copied then, and left alone.
+            let index = Arc::make_mut(&mut self.view.index);
+            index.update(gone, put.into_iter().map(document));
+        }
+        self.view.exposures = Arc::new(now);
+    }
+}
+
+/// Whether the index of `before` holds exactly this.
+fn is_indexed(before: &Exposures, tool: &ExposedTool) -> bool {
+    let name = tool.definition.name();
+    before.is_rankable(name)
+        && before
+            .get(name)
+            .is_some_and(|known| known.definition == tool.definition && known.server == tool.server)
+}
+
+fn document(tool: &ExposedTool) -> Document<'_> {
+    Document {
+        name: tool.definition.name(),
+        server: tool.server.as_deref(),
+        title: tool.definition.title(),
+        description: tool.definition.description(),
+        schema: tool.definition.input_schema(),
+    }
+}
