@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use toolcrib::deployment::document::parse_duration;
 
+use crate::console::ScreenId;
 use crate::demo::DemoServer;
 
 /// The text after the options of `--help`.
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     Tools(List),
     /// Call a tool through the chain, whatever its exposure
     Call(Box<Call>),
+    /// Print a screen of the console once, without a terminal
+    View(View),
     /// Print the deployment that another client's file amounts to
     Import {
         /// A file with servers: `mcpServers` or `servers` maps, Codex' `config.toml`
@@ -115,6 +119,7 @@ impl Command {
             Self::Check(check) => &check.stdio.server,
             Self::Servers(list) | Self::Tools(list) => &list.stdio.server,
             Self::Call(call) => &call.stdio.server,
+            Self::View(view) => &view.stdio.server,
             Self::Import { .. }
             | Self::Schema
             | Self::Completions { .. }
@@ -171,9 +176,37 @@ pub(crate) struct Call {
     pub(crate) stdio: Stdio,
 }
 
+/// `view`.
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// The screen
+    #[arg(value_name = "SCREEN", value_parser = screens())]
+    pub(crate) screen: ScreenId,
+    /// Print when that much time has passed, instead of when the servers have settled
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) after: Option<Duration>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) stdio: Stdio,
+}
+
+/// The screens by name, so that a wrong one is answered with all of them.
+fn screens() -> impl TypedValueParser<Value = ScreenId> {
+    let names = ScreenId::ALL.map(|screen| screen.title().to_ascii_lowercase());
+    PossibleValuesParser::new(names)
+        .try_map(|name| ScreenId::named(&name).ok_or("there is no such screen"))
+}
+
+/// A duration.
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
 /// A duration above zero.
 fn positive(text: &str) -> Result<Duration, String> {
-    let duration = parse_duration(text).map_err(|error| error.to_string())?;
+    let duration = duration(text)?;
     if duration.is_zero() {
         return Err("it must be longer than nothing".into());
     }

@@ -54,14 +54,14 @@ fn open(path: &Path) -> Result<File, Failure> {
     })
 }
 
-/// What is logged. The protocol library tells whole messages at `info`, so it is held back until
-/// everything is asked for.
+/// What is logged. The protocol library tells of failures that are ours to tell, and of whole
+/// messages at `info`, so it is held back until details are asked for.
 pub(crate) fn filter(global: &Global) -> EnvFilter {
     let level = match (global.quiet, global.verbose) {
-        (true, _) => "error",
+        (true, _) => "error,rmcp=off",
         // Who names a file for the log wants one.
-        (_, 0) if global.log_file.is_none() => "warn,rmcp=error",
-        (_, 0 | 1) => "info,rmcp=error",
+        (_, 0) if global.log_file.is_none() => "warn,rmcp=off",
+        (_, 0 | 1) => "info,rmcp=off",
         (_, 2) => "info,toolcrib=debug,rmcp=warn",
         _ => "debug,toolcrib=trace",
     };

@@ -180,7 +180,7 @@ mod tests {
             terminal,
             colour: false,
             ascii: false,
-            width: None,
+            size: None,
         };
         let part = Part::Text("a\x1b[2Jb\nc".into());
         assert_eq!(shown(&part, &look(false), false), "a\x1b[2Jb\nc");
@@ -193,7 +193,7 @@ mod tests {
             terminal: false,
             colour: false,
             ascii: false,
-            width: None,
+            size: None,
         };
         let image = Part::Image {
             bytes: vec![0; 3].into(),

@@ -79,15 +79,6 @@ pub(crate) async fn readiness(runtime: &Runtime, wait: Option<Duration>) -> Read
 
 /// Fails, with server and cause, unless the deployment may do its work (rules 8.4 and 8.8).
 pub(crate) fn may_serve(readiness: &Readiness) -> Result<(), Failure> {
-    for server in &readiness.pending {
-        tracing::warn!(
-            "server `{}` of source `{}` is {}: {}",
-            server.server,
-            server.source,
-            server.state,
-            server.cause
-        );
-    }
     if !readiness.rejected.is_empty() {
         return Err(Failure::servers("rejects us", &readiness.rejected));
     }
@@ -100,9 +91,29 @@ pub(crate) fn may_serve(readiness: &Readiness) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Both at once, for commands whose work needs the servers.
-pub(crate) async fn settled(runtime: &Runtime, wait: Option<Duration>) -> Result<(), Failure> {
-    may_serve(&readiness(runtime, wait).await)
+/// Waits, and fails unless the deployment may do its work. What can be done without is told in the
+/// log. Answers with what can be seen then.
+pub(crate) async fn settled(
+    runtime: &Runtime,
+    wait: Option<Duration>,
+) -> Result<Arc<Snapshot>, Failure> {
+    may_serve(&readiness(runtime, wait).await)?;
+    let snapshot = snapshot(runtime).await;
+    for server in snapshot
+        .servers
+        .iter()
+        .filter(|server| !server.state.is_up())
+    {
+        let failure = server.last_error.as_ref();
+        let cause = failure.map_or("it has not answered yet", |failure| &failure.message);
+        tracing::warn!(
+            "server `{}` of source `{}` is in state `{}`: {cause}",
+            server.name,
+            server.source,
+            server.state
+        );
+    }
+    Ok(snapshot)
 }
 
 /// Everything that can be seen, as it stands now.

@@ -13,6 +13,7 @@ mod servers;
 mod signals;
 mod table;
 mod tools;
+mod view;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -82,6 +83,9 @@ fn run(command: Command, global: &Global, server: &[String]) -> Result<(), Failu
                 call::run(opened, global, args, &typed).await
             })
         }
+        Command::View(args) => with_deployment(global, server, async |opened| {
+            view::run(opened, global, args).await
+        }),
         Command::Import { file } => reference::import(file, global),
         Command::Schema => reference::schema(global),
         Command::Completions { shell } => reference::completions(*shell, global),

@@ -47,22 +47,22 @@ pub(crate) struct Look {
     pub(crate) colour: bool,
     /// Whether anything beyond ASCII is unwelcome.
     pub(crate) ascii: bool,
-    /// The columns of the terminal, where there is one.
-    pub(crate) width: Option<usize>,
+    /// Columns and rows of the terminal, where there is one.
+    pub(crate) size: Option<(u16, u16)>,
 }
 
 impl Look {
     /// How this process' stdout takes text.
     pub(crate) fn of_stdout(ascii: bool) -> Self {
         let terminal = io::stdout().is_terminal();
-        let width = terminal
+        let size = terminal
             .then(crossterm::terminal::size)
             .and_then(Result::ok);
         Self {
             terminal,
             colour: terminal && colours_wanted(),
             ascii,
-            width: width.map(|(columns, _)| usize::from(columns)),
+            size,
         }
     }
 
@@ -73,7 +73,7 @@ impl Look {
             terminal,
             colour: terminal && colours_wanted(),
             ascii,
-            width: None,
+            size: None,
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
         terminal: false,
         colour: false,
         ascii: false,
-        width: None,
+        size: None,
     };
 
     struct Failing(io::ErrorKind);

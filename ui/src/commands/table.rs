@@ -79,9 +79,10 @@ impl Table {
             })
             .collect();
         let before: usize = widths.iter().rev().skip(1).map(|width| width + GAP).sum();
-        let last = look
-            .width
-            .map(|width| width.saturating_sub(before).max(NARROWEST));
+        let last = look.size.map(|(columns, _)| {
+            let room = usize::from(columns).saturating_sub(before);
+            room.max(NARROWEST)
+        });
         self.rows
             .iter()
             .map(|row| line(row, &widths, last, look))
@@ -120,7 +121,7 @@ mod tests {
         terminal: false,
         colour: false,
         ascii: false,
-        width: None,
+        size: None,
     };
 
     fn table() -> Table {
@@ -150,9 +151,9 @@ mod tests {
     fn the_last_column_is_cut_at_the_edge_of_a_terminal_alone() {
         let mut table = Table::new(["N", "WHAT"]);
         table.row([Cell::new("a"), Cell::new("twenty-two columns, ok")]);
-        let line = |width, ascii| {
+        let line = |columns, ascii| {
             let look = Look {
-                width,
+                size: columns.map(|columns| (columns, 24)),
                 ascii,
                 ..PIPE
             };

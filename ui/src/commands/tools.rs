@@ -8,7 +8,7 @@ use toolcrib::secrets::Secrets;
 use toolcrib::tool::Hints;
 
 use super::Failure;
-use super::headless::{settled, snapshot, with_runtime};
+use super::headless::{settled, with_runtime};
 use super::output::{Look, Out, Tone};
 use super::table::{Cell, Table};
 use crate::cli::Global;
@@ -34,8 +34,7 @@ struct Row<'t> {
 /// Prints the tools once the servers have settled.
 pub(crate) async fn run(opened: &Opened, global: &Global, json: bool) -> Result<(), Failure> {
     with_runtime(opened, global.assembly.as_deref(), async |runtime| {
-        settled(runtime, global.wait).await?;
-        let snapshot = snapshot(runtime).await;
+        let snapshot = settled(runtime, global.wait).await?;
         let rows: Vec<Row<'_>> = snapshot
             .tools
             .iter()
