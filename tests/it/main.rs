@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod deployment;
+mod mcp;
 mod shipped;

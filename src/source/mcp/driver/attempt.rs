@@ -62,7 +62,6 @@ pub(super) struct Session {
     pub(super) connection: Arc<Connection>,
     pub(super) introduction: Introduction,
     pub(super) listing: Listing,
-    pub(super) pid: Option<u32>,
     _close: DropGuard,
 }
 
@@ -122,7 +121,6 @@ impl Attempt {
             Wire::Http { timeout, .. } => *timeout,
             Wire::Lines { .. } => None,
         };
-        let mut pid = None;
         let mut process_kept = None;
         let (service, mut ending) = match wire {
             Wire::Lines {
@@ -131,7 +129,10 @@ impl Attempt {
                 stderr,
                 process,
             } => {
-                pid = process.as_ref().map(|process| process.pid);
+                if let Some(pid) = process.as_ref().map(|process| process.pid) {
+                    let epoch = self.epoch;
+                    send(&self.events, Event::Started { epoch, pid }).await;
+                }
                 let exit = process.as_ref().map(Process::exit);
                 let quiet = CancellationToken::new();
                 if let Some(stderr) = stderr {
@@ -241,7 +242,6 @@ impl Attempt {
             connection,
             introduction: translate::introduction(&info),
             listing,
-            pid,
             _close: guard,
         })
     }

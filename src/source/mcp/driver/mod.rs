@@ -46,6 +46,11 @@ const QUIET: Duration = Duration::from_millis(50);
 
 /// What happened at a connection or an attempt. Everything names its epoch.
 enum Event {
+    /// The process of an attempt runs.
+    Started {
+        epoch: Epoch,
+        pid: u32,
+    },
     Attempted {
         epoch: Epoch,
         outcome: Box<Result<Session, Failed>>,
@@ -177,6 +182,12 @@ impl Driver {
     async fn on_event(&mut self, event: Event) {
         let roll = Self::roll();
         match event {
+            Event::Started { epoch, pid } => {
+                if self.link.epoch() == Some(epoch) {
+                    self.parts.board.set_pid(Some(pid));
+                    self.soil();
+                }
+            }
             Event::Attempted { epoch, outcome } => self.attempted(epoch, *outcome).await,
             Event::Lost { epoch, trouble } => self.lost(epoch, trouble).await,
             Event::Trouble { epoch, trouble } => self.troubled(epoch, trouble).await,
@@ -222,7 +233,6 @@ impl Driver {
             Ok(session) => {
                 let pulse = self.pulse(&session.connection);
                 self.parts.board.connected(session.introduction.clone());
-                self.parts.board.set_pid(session.pid);
                 self.listing = session.listing.clone();
                 self.parts.server.connect(Arc::clone(&session.connection));
                 self.session = Some(session);
@@ -244,6 +254,7 @@ impl Driver {
                 }
                 let told = self.failure(trouble, stage);
                 self.parts.board.failed(told);
+                self.parts.board.set_pid(None);
                 self.step(Input::Failed {
                     epoch,
                     verdict,

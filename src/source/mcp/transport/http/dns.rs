@@ -24,11 +24,11 @@ impl Resolve for Resolver {
                 .map(Iterator::collect::<Vec<SocketAddr>>);
             let found = match looked_up {
                 Ok(found) => found,
-                Err(source) => return Err(Box::new(NotResolved { host, source }).into()),
+                Err(source) => return Err(NotResolved { host, source }.into()),
             };
             if found.is_empty() {
                 let source = std::io::ErrorKind::NotFound.into();
-                return Err(Box::new(NotResolved { host, source }).into());
+                return Err(NotResolved { host, source }.into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
         })
