@@ -402,9 +402,14 @@ async fn an_idle_server_of_the_newer_revision_that_goes_away_is_noticed_without_
     shelf.until_seen("listening").await;
     relay.close().await;
     let row = host.until(|row| row.losses == 1).await;
-    assert_eq!(
-        row.last_error.as_ref().unwrap().kind,
-        FailureKind::ConnectionRefused
+    let kind = &row.last_error.as_ref().unwrap().kind;
+    // Which one it is depends on whether the port was closed already.
+    assert!(
+        matches!(
+            kind,
+            FailureKind::ConnectionRefused | FailureKind::ConnectionReset
+        ),
+        "{kind:?}"
     );
     assert_eq!(shelf.count("ping"), 0);
     host.source.close().await;

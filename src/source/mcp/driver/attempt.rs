@@ -216,7 +216,6 @@ impl Attempt {
             progress,
             events: self.events.clone(),
             request_timeout,
-            seen: ending.seen.clone(),
             asks_for_log: info.capabilities.logging.is_some()
                 && !info.protocol_version.has_initialize(),
             person: self.person.clone(),

@@ -24,7 +24,7 @@ use crate::source::FailureKind;
 use crate::source::mcp::failure;
 use crate::source::mcp::link::Epoch;
 use crate::source::mcp::transport::Trouble;
-use crate::source::mcp::transport::http::{HttpTrouble, Seen};
+use crate::source::mcp::transport::http::HttpTrouble;
 use crate::tool::Progress;
 
 /// How many pages a list may have; a server that has more is cut with a warning.
@@ -125,7 +125,6 @@ pub(in super::super) struct Connection {
     pub(super) events: Events,
     /// The bound of one HTTP request.
     pub(super) request_timeout: Option<Duration>,
-    pub(super) seen: Seen,
     /// Whether requests ask for log messages (the newer revision has no `logging/setLevel`).
     pub(super) asks_for_log: bool,
     /// Answers what the server asks during a call.
@@ -239,11 +238,6 @@ impl Connection {
         }
     }
 
-    /// The newest trouble below the protocol.
-    pub(super) fn last_trouble(&self) -> Option<Trouble> {
-        self.seen.last()
-    }
-
     /// What the end of a request says about the connection.
     async fn report(&self, answered: &Result<ServerResult, Unanswered>) {
         let epoch = self.epoch;
@@ -305,7 +299,8 @@ pub(super) async fn send(events: &mpsc::Sender<Event>, event: Event) {
     let _ = events.send(event).await;
 }
 
-fn unanswered(error: ServiceError) -> Unanswered {
+/// How a request ended that the library gave an error for.
+pub(super) fn unanswered(error: ServiceError) -> Unanswered {
     match error {
         ServiceError::McpError(error) => Unanswered::Refused(error),
         ServiceError::TransportClosed => Unanswered::Interrupted,

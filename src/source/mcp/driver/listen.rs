@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{ServerNotification, SubscriptionFilter};
-use rmcp::service::{ServiceError, SubscriptionEnd};
+use rmcp::service::SubscriptionEnd;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Event;
-use super::connection::{Connection, send};
+use super::connection::{Connection, Unanswered, send, unanswered};
 use crate::source::mcp::Backoff;
 use crate::source::mcp::link::STABLE;
 
@@ -52,14 +52,17 @@ async fn keep_listening(connection: &Connection, changes: bool) {
                 }
                 stream.end().cloned()
             }
-            Err(ServiceError::TransportSend(_) | ServiceError::TransportClosed) => {
+            Err(error) => {
+                let trouble = match unanswered(error) {
+                    Unanswered::Trouble(trouble) => Some(trouble),
+                    Unanswered::Interrupted | Unanswered::NotSent => None,
+                    // The server has no such stream. That is its right, and no loss.
+                    _ => return,
+                };
                 // Nobody is there to listen to: the connection is closed.
-                let trouble = connection.last_trouble();
                 send(&connection.events, Event::Trouble { epoch, trouble }).await;
                 return;
             }
-            // The server has no such stream. That is its right, and no loss.
-            Err(_) => return,
         };
         if matches!(end, Some(SubscriptionEnd::Lagged { .. })) {
             send(&connection.events, Event::ListChanged { epoch }).await;

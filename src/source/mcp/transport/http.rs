@@ -36,9 +36,9 @@ const SNIPPET_BYTES: usize = 4096;
 /// How long a TCP and TLS connection may take; the whole attempt is bounded by `connect_timeout`.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Shorter than what servers and proxies keep an idle connection open for, so that a request
-/// seldom meets one that is just being closed.
-const IDLE: Duration = Duration::from_secs(5);
+/// Well below the five seconds after which common servers close an idle connection, so that a
+/// request does not meet one that is just being closed and passes for a loss.
+const IDLE: Duration = Duration::from_secs(1);
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
