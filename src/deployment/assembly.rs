@@ -24,8 +24,16 @@ pub(super) static MIDDLEWARE: Table = Table {
             Shape::Fields(&LAYERS),
             "The layers that every call passes; their order is fixed.",
         ),
+        // "Beside `result_limit`" (rule 9.5) is inside `middlewares`; people also put it here.
+        Field::optional(
+            PART_BUDGET,
+            Shape::Whole(0, i64::MAX),
+            "The same as in middlewares, which goes before.",
+        ),
     ],
 };
+
+const PART_BUDGET: &str = "result_part_budget_bytes";
 
 const DYNAMIC_FIELD: Field = Field::optional(
     "dynamic",
@@ -142,9 +150,17 @@ pub(super) fn read(
             .and_then(|settings| settings.get("dynamic"))
             .map(|dynamic| read_dynamic(reading, &dynamic)),
         middlewares: (implementation == AssemblyImpl::Middleware).then(|| {
-            layers.map_or_else(MiddlewareSettings::default, |layers| {
+            let outer = settings.and_then(|settings| settings.get(PART_BUDGET));
+            let inner = layers
+                .as_ref()
+                .is_some_and(|layers| layers.has(PART_BUDGET));
+            let mut layers = layers.map_or_else(MiddlewareSettings::default, |layers| {
                 layers::read(reading, &layers, sources)
-            })
+            });
+            if let Some(bytes) = outer.and_then(|bytes| bytes.size()).filter(|_| !inner) {
+                layers.result_part_budget_bytes = bytes;
+            }
+            layers
         }),
     }
 }

@@ -30,7 +30,8 @@ impl Braces {
 
     /// The text with the braces of `${…}`, and of `{{…}}` if asked for, swapped.
     pub(super) fn swap<'t>(self, text: &'t str, templates: bool) -> Cow<'t, str> {
-        if !text.contains("${") && !(templates && text.contains("{{")) {
+        let worth_it = text.contains("${") || (templates && text.contains("{{"));
+        if !worth_it {
             return Cow::Borrowed(text);
         }
         let mut swapped = String::with_capacity(text.len() + 64);

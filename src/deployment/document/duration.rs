@@ -87,10 +87,10 @@ pub fn show_duration(value: Duration) -> String {
     let micros = value.as_micros();
     match micros {
         0 => "0s".into(),
-        _ if micros % 3_600_000_000 == 0 => format!("{}h", micros / 3_600_000_000),
-        _ if micros % 60_000_000 == 0 => format!("{}m", micros / 60_000_000),
-        _ if micros % 1_000_000 == 0 => format!("{}s", micros / 1_000_000),
-        _ if micros % 1_000 == 0 => format!("{}ms", micros / 1_000),
+        _ if micros.is_multiple_of(3_600_000_000) => format!("{}h", micros / 3_600_000_000),
+        _ if micros.is_multiple_of(60_000_000) => format!("{}m", micros / 60_000_000),
+        _ if micros.is_multiple_of(1_000_000) => format!("{}s", micros / 1_000_000),
+        _ if micros.is_multiple_of(1_000) => format!("{}ms", micros / 1_000),
         _ => format!("{}ms", value.as_secs_f64() * 1000.0),
     }
 }

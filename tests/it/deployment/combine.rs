@@ -28,8 +28,11 @@ fn mcp<'l>(loaded: &'l Loaded, name: &str) -> &'l McpSettings {
     }
 }
 
+type Sources<'l> = Vec<(&'l str, u32)>;
+type Assemblies<'l> = Vec<(&'l str, Vec<&'l str>)>;
+
 /// Name and place of each source, and the sources of each assembly.
-fn outline(loaded: &Loaded) -> (Vec<(&str, u32)>, Vec<(&str, Vec<&str>)>) {
+fn outline(loaded: &Loaded) -> (Sources<'_>, Assemblies<'_>) {
     let deployment = &loaded.deployment;
     let sources = deployment.sources.iter();
     let assemblies = deployment.assemblies.iter();

@@ -383,3 +383,33 @@ fn a_scenario_holds_a_deployment_beside_its_own_keys() {
         40000
     );
 }
+
+#[test]
+fn the_part_budget_may_stand_beside_the_layers_and_the_inner_one_goes_before() {
+    for (settings, expected) in [
+        ("result_part_budget_bytes: 5", Some(5)),
+        ("result_part_budget_bytes: 5, middlewares: {}", Some(5)),
+        (
+            "result_part_budget_bytes: 5, middlewares: {result_part_budget_bytes: 7}",
+            Some(7),
+        ),
+        (
+            "middlewares: {result_part_budget_bytes: 7, result_limit: {max: 1, part_budget_bytes: 9}}",
+            Some(9),
+        ),
+        (
+            "middlewares: {result_part_budget_bytes: 7, result_limit: {max: 1, part_budget_bytes: 0}}",
+            None,
+        ),
+        ("middlewares: {result_part_budget_bytes: 0}", None),
+    ] {
+        let loaded = text(&format!(
+            "resources:\n  s: {{kind: tool.Source, impl: sim}}\n  t: {{kind: tool.Assembly, impl: middleware, deps: {{tool: s}}, settings: {{{settings}}}}}\n"
+        ));
+        let layers = loaded.deployment.assemblies[0]
+            .middlewares
+            .as_ref()
+            .unwrap();
+        assert_eq!(layers.part_budget(), expected, "{settings}");
+    }
+}
