@@ -12,11 +12,10 @@ use crate::secrets::Secrets;
 /// The file.
 pub(super) static DEPLOYMENT: Table = Table {
     name: "deployment",
-    fields: &[Field::required(
-        "resources",
-        Shape::Elsewhere,
-        "What is built, by name.",
-    )],
+    fields: &[
+        Field::required("resources", Shape::Elsewhere, "What is built, by name."),
+        Field::optional("$schema", Shape::Text, "Where editors find this schema."),
+    ],
 };
 
 /// A valid deployment.

@@ -3,8 +3,10 @@
 
 mod assembly;
 mod combine;
+mod dependencies;
 pub mod document;
 mod environment;
+mod identity;
 pub mod import;
 mod inference;
 mod kinds;

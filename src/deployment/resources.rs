@@ -2,30 +2,17 @@
 
 use std::collections::HashMap;
 
+use super::dependencies::{Dependencies, Named};
 use super::document::{Data, Reading, Shape, Value};
-use super::kinds::{Dep, Impl, Kind, RESOURCE, ROWS, Row, impls};
+use super::identity::{Resource, identify};
+use super::kinds::{Impl, Kind, Row};
 use super::names::{ToolName, report_conflicts};
 use super::order::Graph;
 use super::{
-    AssemblyImpl, AssemblySpec, Deployment, LoopSpec, ModelSpec, Origin, Place, SourceSettings,
+    AssemblyImpl, AssemblySpec, Deployment, LoopSpec, ModelSpec, Origin, SourceSettings,
     SourceSpec, assembly, inference, mcp, sim, skills,
 };
 use crate::inference::ModelSettings;
-
-/// A resource whose kind may be known already.
-struct Resource<'d> {
-    name: &'d str,
-    at: Place,
-    value: Value<'d>,
-    kind: Option<Kind>,
-    row: Option<&'static Row>,
-}
-
-/// A name under `deps`.
-struct Named<'d> {
-    key: &'d str,
-    value: Value<'d>,
-}
 
 /// Reads the map under `resources`. Everything that is wrong with it is reported; what is answered
 /// counts only if nothing was.
@@ -58,10 +45,19 @@ pub fn read_resources(
         .map(|(index, resource)| (resource.name, index))
         .collect();
     let mut graph = Graph::new(all.len());
-    let mut builder = Builder {
+    let dependencies = Dependencies {
         reading,
         all: &all,
         index: &index,
+    };
+    let named: Vec<_> = all
+        .iter()
+        .enumerate()
+        .map(|(position, resource)| dependencies.read(resource, position, &mut graph))
+        .collect();
+    let mut builder = Builder {
+        reading,
+        all: &all,
         tools: Vec::new(),
         deployment: Deployment {
             origin,
@@ -71,11 +67,6 @@ pub fn read_resources(
             loops: Vec::new(),
         },
     };
-    let mut named = Vec::new();
-    for (position, resource) in all.iter().enumerate() {
-        let names = builder.deps(resource, position, &mut graph);
-        named.push(names);
-    }
     let order = match graph.order() {
         Ok(order) => order,
         Err(cycles) => {
@@ -96,83 +87,6 @@ pub fn read_resources(
     tools.sort_by_key(|(source, _)| index.get(source.as_str()).copied());
     report_conflicts(reading, &tools, &deployment.assemblies);
     Some(deployment)
-}
-
-/// What a resource is. Keys of a resource are checked here, its settings are not.
-fn identify<'d>(reading: &Reading<'_>, name: &'d str, at: Place, value: Value<'d>) -> Resource<'d> {
-    reading.check(&value, &Shape::Fields(&RESOURCE));
-    if name.is_empty() {
-        reading.error_at(at, &value.path, "a resource needs a name that is not empty");
-    }
-    let kind = value.get("kind");
-    if let Some(kind) = &kind {
-        reading.check(kind, &Shape::Text);
-    }
-    let text = kind.as_ref().and_then(|kind| kind.text());
-    let known = Kind::ALL
-        .into_iter()
-        .find(|known| text == Some(known.as_str()));
-    if let (Some(kind), Some(text), None) = (&kind, text, known) {
-        reading.unknown(
-            kind.place(),
-            &kind.path,
-            format!("unknown kind `{}`", shown(kind)),
-            text,
-            Kind::ALL.map(Kind::as_str),
-        );
-    }
-    let row = identify_impl(reading, &value, known);
-    Resource {
-        name,
-        at,
-        value,
-        kind: known,
-        row,
-    }
-}
-
-fn identify_impl(
-    reading: &Reading<'_>,
-    value: &Value<'_>,
-    kind: Option<Kind>,
-) -> Option<&'static Row> {
-    let implementation = value.get("impl")?;
-    reading.check(&implementation, &Shape::Text);
-    let text = implementation.text()?;
-    let Some(kind) = kind else {
-        // The kind is wrong or missing: an impl that nothing has is wrong whatever the kind.
-        if !ROWS.iter().any(|row| row.name == text) {
-            reading.unknown(
-                implementation.place(),
-                &implementation.path,
-                format!("unknown impl `{}`", shown(&implementation)),
-                text,
-                ROWS.iter().map(|row| row.name),
-            );
-        }
-        return None;
-    };
-    let row = impls(kind).find(|row| row.name == text);
-    if row.is_none() {
-        let known: Vec<_> = impls(kind).map(|row| format!("`{}`", row.name)).collect();
-        reading.unknown(
-            implementation.place(),
-            &implementation.path,
-            format!(
-                "`{}` has no impl `{}`; it has {}",
-                kind.as_str(),
-                shown(&implementation),
-                known.join(", ")
-            ),
-            text,
-            impls(kind).map(|row| row.name),
-        );
-    }
-    row
-}
-
-fn shown<'d>(value: &Value<'d>) -> &'d str {
-    value.as_text().map_or("", |text| text.shown())
 }
 
 fn report_cycle(reading: &Reading<'_>, all: &[Resource<'_>], cycle: &[usize]) {
@@ -196,125 +110,12 @@ fn report_cycle(reading: &Reading<'_>, all: &[Resource<'_>], cycle: &[usize]) {
 struct Builder<'a, 'd> {
     reading: &'a Reading<'a>,
     all: &'a [Resource<'d>],
-    index: &'a HashMap<&'d str, usize>,
     /// The names that each source brings, as far as they can be seen.
     tools: Vec<(String, Vec<ToolName>)>,
     deployment: Deployment,
 }
 
-impl<'d> Builder<'_, 'd> {
-    /// Checks `deps` of a resource and gives the names in it that exist and fit. All that exist go
-    /// into the graph, fitting or not, so that a cycle is seen in any case.
-    fn deps(&self, resource: &Resource<'d>, position: usize, graph: &mut Graph) -> Vec<Named<'d>> {
-        let Some(deps) = resource.value.get("deps") else {
-            return Vec::new();
-        };
-        if !deps.is_map() {
-            self.reading.check(&deps, &Shape::Object);
-            return Vec::new();
-        }
-        let mut named = Vec::new();
-        for (key, place, value) in deps.entries() {
-            let dep = resource.row.map(|row| self.dep(row, key, place, &value));
-            self.reading.check(&value, &Shape::OneOrMany(&Shape::Name));
-            let items = value.items();
-            if let Some(Some(dep)) = dep
-                && !dep.many
-                && items.len() != 1
-            {
-                self.reading
-                    .error(&value, format!("`{key}` takes one name"));
-            }
-            for item in items {
-                let Some(name) = item.text().filter(|name| !name.is_empty()) else {
-                    continue;
-                };
-                match self.index.get(name) {
-                    None => self.dangling(resource, &item, dep.flatten()),
-                    Some(to) => {
-                        graph.add(position, *to);
-                        if let Some(Some(dep)) = dep
-                            && self.fits(dep, &self.all[*to], &item)
-                        {
-                            named.push(Named { key, value: item });
-                        }
-                    }
-                }
-            }
-        }
-        named
-    }
-
-    /// The dependency that a key stands for.
-    fn dep(
-        &self,
-        row: &'static Row,
-        key: &str,
-        place: Place,
-        value: &Value<'_>,
-    ) -> Option<&'static Dep> {
-        let dep = row.deps.iter().find(|dep| dep.takes(key));
-        if dep.is_none() {
-            let keys: Vec<&str> = row
-                .deps
-                .iter()
-                .flat_map(|dep| dep.keys.first().copied())
-                .collect();
-            if keys.is_empty() {
-                self.reading.error_at(
-                    place,
-                    &value.path,
-                    format!("unknown key `{key}`; `{}` depends on nothing", row.name),
-                );
-            } else {
-                self.reading.unknown_key(key, place, &value.path, keys);
-            }
-        }
-        dep
-    }
-
-    fn dangling(&self, resource: &Resource<'_>, item: &Value<'_>, dep: Option<&Dep>) {
-        let name = item.text().unwrap_or_default();
-        let fitting = self.all.iter().filter(|other| {
-            other.name != resource.name
-                && dep.is_none_or(|dep| other.kind.is_none_or(|kind| kind == dep.kind))
-        });
-        self.reading.unknown(
-            item.place(),
-            &item.path,
-            format!("there is no resource `{}`", shown(item)),
-            name,
-            fitting.map(|other| other.name),
-        );
-    }
-
-    /// Whether a resource is what a dependency asks for; what is not known yet is not reported.
-    fn fits(&self, dep: &Dep, other: &Resource<'_>, item: &Value<'_>) -> bool {
-        let Some(kind) = other.kind else { return false };
-        let wanted = match dep.only {
-            Some(only) => format!("{}/{only}", dep.kind.as_str()),
-            None => dep.kind.as_str().to_owned(),
-        };
-        let found = match other.row {
-            Some(row) if dep.only.is_some() => format!("{}/{}", kind.as_str(), row.name),
-            _ => kind.as_str().to_owned(),
-        };
-        let right_impl = dep
-            .only
-            .is_none_or(|only| other.row.is_none_or(|row| row.name == only));
-        if kind == dep.kind && right_impl {
-            return true;
-        }
-        self.reading.error(
-            item,
-            format!(
-                "`{}` is a `{found}`, but a `{wanted}` is needed here",
-                other.name
-            ),
-        );
-        false
-    }
-
+impl Builder<'_, '_> {
     fn build(&mut self, position: usize, named: &[Named<'_>]) {
         let resource = &self.all[position];
         let Some(row) = resource.row else { return };

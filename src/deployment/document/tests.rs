@@ -348,6 +348,21 @@ fn a_small_file_cannot_grow() {
     }
 }
 
+#[test]
+fn toml_cannot_grow_either() {
+    for (name, text) in [
+        ("deep list", format!("a = {}", "[".repeat(100_000))),
+        ("deep table", format!("a = {}", "{a=".repeat(100_000))),
+        ("long key", format!("{}a = 1", "a.".repeat(100_000))),
+        ("long header", format!("[{}a]", "a.".repeat(100_000))),
+    ] {
+        assert!(
+            parse(&text, Syntax::Toml, Budget::default()).is_err(),
+            "{name}"
+        );
+    }
+}
+
 fn environment(values: &[(&str, &str)]) -> HashMap<String, EnvValue> {
     values
         .iter()

@@ -206,7 +206,7 @@ fn every_key_is_understood() {
 }
 
 #[test]
-fn json_is_a_deployment_too() {
+fn json_is_a_deployment_too_and_may_name_its_schema() {
     let loaded = load("smallest.json");
     let SourceSettings::Sim(sim) = &loaded.deployment.sources[0].settings else {
         panic!()
