@@ -17,6 +17,7 @@ use toolcrib::runtime::Runtime;
 use super::command::{Answer, Command, OrderId};
 use super::event::Event;
 use super::keyboard::{self, Typed};
+use super::log::{LogRecord, LogTap};
 use super::pacer::FramePacer;
 use super::shared::Options;
 use super::signals::{End, Resizes};
@@ -58,6 +59,7 @@ async fn show(runtime: &Runtime, options: Options) -> io::Result<()> {
     let mut screen = Screen::take()?;
     let mut keys = keyboard::start()?;
     let (columns, rows) = crossterm::terminal::size()?;
+    let logs = options.logs.clone();
     let mut state = State::new(options, &first, (columns, rows));
     let mut work = Work::new(runtime.control());
     let mut pacer = FramePacer::default();
@@ -86,6 +88,7 @@ async fn show(runtime: &Runtime, options: Options) -> io::Result<()> {
             Ok(()) = snapshots.changed() => {
                 Event::Snapshot(Arc::clone(&snapshots.borrow_and_update()))
             }
+            lines = new_lines(logs.as_ref()) => Event::Logs(lines),
             _ = tick.tick() => Event::Tick(Stamp::now()),
         };
         for command in update(&mut state, event) {
@@ -101,6 +104,19 @@ async fn show(runtime: &Runtime, options: Options) -> io::Result<()> {
 async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for lines of the log and takes them; for ever where there is no log.
+async fn new_lines(logs: Option<&LogTap>) -> Vec<Arc<LogRecord>> {
+    match logs {
+        Some(logs) => {
+            logs.more().await;
+            // `tui-logger` shows only what was moved out of the place where it is written to.
+            tui_logger::move_events();
+            logs.take()
+        }
         None => std::future::pending().await,
     }
 }

@@ -7,6 +7,7 @@ use toolcrib::clock::Stamp;
 use toolcrib::observe::Snapshot;
 
 use super::command::{Answer, OrderId};
+use super::log::LogRecord;
 
 /// Something the state has to take in.
 #[derive(Debug)]
@@ -21,8 +22,8 @@ pub(crate) enum Event {
     Resize(u16, u16),
     /// Something was published.
     Snapshot(Arc<Snapshot>),
-    /// New log lines.
-    Logs,
+    /// New lines of the log.
+    Logs(Vec<Arc<LogRecord>>),
     /// Time went on.
     Tick(Stamp),
     /// A command was carried out.

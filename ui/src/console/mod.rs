@@ -13,6 +13,7 @@ mod grid;
 mod input;
 mod keyboard;
 mod keymap;
+mod log;
 mod overlay;
 mod pacer;
 mod pane;
@@ -24,6 +25,7 @@ mod shared;
 mod signals;
 mod state;
 mod subtabs;
+mod table;
 mod terminal;
 mod theme;
 mod tree;
@@ -36,7 +38,8 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod update_tests;
 
-pub(crate) use driver::run;
+pub(crate) use driver::{ConsoleError, run};
+pub(crate) use log::{LogTap, log_layer};
 pub(crate) use screens::ScreenId;
 pub(crate) use shared::Options;
 pub(crate) use view::render_once;

@@ -5,6 +5,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::keymap::Action;
 use super::theme::Theme;
 use crate::text;
 
@@ -33,20 +34,26 @@ impl Reader {
 
     /// Takes over the text and the room there is.
     pub(crate) fn settle(&mut self, lines: &[Line<'_>], area: Rect, theme: Theme) {
-        let rows = self.layout(lines, usize::from(area.width), theme);
-        self.rows = rows.len();
         self.height = usize::from(area.height);
-        self.hits = match self.search.is_empty() {
-            true => Vec::new(),
-            false => {
-                let wanted = self.search.to_lowercase();
-                let found = rows.iter().enumerate();
-                found
-                    .filter(|(_, row)| plain(row).to_lowercase().contains(&wanted))
-                    .map(|(at, _)| at)
-                    .collect()
+        let wanted = self.search.to_lowercase();
+        let hits = |rows: &mut dyn Iterator<Item = String>| -> Vec<usize> {
+            if wanted.is_empty() {
+                return Vec::new();
             }
+            rows.enumerate()
+                .filter(|(_, row)| row.to_lowercase().contains(&wanted))
+                .map(|(at, _)| at)
+                .collect()
         };
+        if self.wrap {
+            let rows = self.layout(lines, usize::from(area.width), theme);
+            self.hits = hits(&mut rows.iter().map(plain));
+            self.rows = rows.len();
+        } else {
+            // One row per line: nothing has to be laid out to know where it stands.
+            self.hits = hits(&mut lines.iter().map(plain));
+            self.rows = lines.len();
+        }
         self.hit = self.hit.min(self.hits.len().saturating_sub(1));
         let last = self.rows.saturating_sub(self.height);
         self.top = if self.follow {
@@ -58,9 +65,17 @@ impl Reader {
 
     /// Draws the rows in the window.
     pub(crate) fn view(&self, lines: &[Line<'_>], theme: Theme, frame: &mut Frame<'_>, area: Rect) {
-        let rows = self.layout(lines, usize::from(area.width), theme);
-        let window = rows.into_iter().skip(self.top).take(area.height.into());
-        for (y, row) in (area.top()..area.bottom()).zip(window) {
+        let height = usize::from(area.height);
+        let rows: Vec<_> = if self.wrap {
+            let rows = self.layout(lines, usize::from(area.width), theme);
+            rows.into_iter().skip(self.top).take(height).collect()
+        } else {
+            let window = lines.iter().skip(self.top).take(height);
+            window
+                .map(|line| cut(line, area.width.into(), theme))
+                .collect()
+        };
+        for (y, row) in (area.top()..area.bottom()).zip(rows) {
             let row = match self.search.is_empty() {
                 true => row,
                 false => mark_hits(row, &self.search, theme),
@@ -81,6 +96,19 @@ impl Reader {
         let last = self.rows.saturating_sub(self.height);
         self.follow = false;
         self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    /// Scrolls as the action says, if it is one that moves.
+    pub(crate) fn move_by(&mut self, action: Action) {
+        match action {
+            Action::Down => self.scroll(1),
+            Action::Up => self.scroll(-1),
+            Action::First => self.first(),
+            Action::Last => self.last(),
+            Action::HalfDown => self.scroll(self.half_page()),
+            Action::HalfUp => self.scroll(-self.half_page()),
+            _ => {}
+        }
     }
 
     /// To the first row.
@@ -131,23 +159,14 @@ impl Reader {
 
     /// To the next or the previous hit, round the end.
     pub(crate) fn step_hit(&mut self, forward: bool) {
-        if self.hits.is_empty() {
-            return;
-        }
         let count = self.hits.len();
-        let in_view = |row: usize| (self.top..self.top + self.height).contains(&row);
-        // The first press goes to what is on the screen, if anything is.
-        let step = if forward { 1 } else { count - 1 };
-        self.hit = (self.hit + step) % count;
-        let row = self.hits[self.hit];
-        if !in_view(row) {
-            let last = self.rows.saturating_sub(self.height);
-            self.follow = false;
-            self.top = row.saturating_sub(self.height / 3).min(last);
+        if count > 0 {
+            self.hit = (self.hit + if forward { 1 } else { count - 1 }) % count;
+            self.show_hit();
         }
     }
 
-    /// Shows the hit that the search stands on.
+    /// Scrolls to the hit that the search stands on, unless it is on the screen.
     pub(crate) fn show_hit(&mut self) {
         if let Some(row) = self.hits.get(self.hit)
             && !(self.top..self.top + self.height).contains(row)

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use super::keymap::Action;
+
 /// The shown rows of a list by identity, with a selection and a window.
 #[derive(Clone, Debug)]
 pub(crate) struct Roster<K> {
@@ -79,6 +81,19 @@ impl<K: Clone + PartialEq> Roster<K> {
     /// Selects the last row.
     pub(crate) fn last(&mut self) {
         self.put(self.keys.len().saturating_sub(1));
+    }
+
+    /// Moves as the action says, if it is one that moves.
+    pub(crate) fn move_by(&mut self, action: Action) {
+        match action {
+            Action::Down => self.step(1),
+            Action::Up => self.step(-1),
+            Action::First => self.first(),
+            Action::Last => self.last(),
+            Action::HalfDown => self.step(self.half_page()),
+            Action::HalfUp => self.step(-self.half_page()),
+            _ => {}
+        }
     }
 
     /// Half a page, for `ctrl-d` and `ctrl-u`.

@@ -12,6 +12,7 @@ use toolcrib::tool::{Call, CallId};
 
 use super::clean::Cleaner;
 use super::command::{Command, OrderId};
+use super::log::LogTap;
 use super::screens::ScreenId;
 use super::theme::Theme;
 
@@ -31,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) zone: TimeZone,
     /// Which screen comes first.
     pub(crate) screen: ScreenId,
+    /// Where the lines of the program's own log come from.
+    pub(crate) logs: Option<LogTap>,
 }
 
 impl Default for Options {
@@ -41,6 +44,7 @@ impl Default for Options {
             colour: true,
             zone: TimeZone::system(),
             screen: ScreenId::Overview,
+            logs: None,
         }
     }
 }

@@ -50,6 +50,7 @@ impl State {
             half: None,
             mouse: false,
         };
+        state.screens.logs.gather(state.shared.newest());
         state.refresh();
         state
     }

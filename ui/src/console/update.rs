@@ -23,8 +23,9 @@ pub(crate) fn update(state: &mut State, event: Event) -> Vec<Command> {
         Event::Resize(columns, rows) => state.shared.size = (columns, rows),
         Event::Snapshot(snapshot) => {
             state.shared.take_snapshot(&snapshot);
+            state.screens.logs.gather(state.shared.newest());
         }
-        Event::Logs => {}
+        Event::Logs(lines) => state.screens.logs.take(lines),
         Event::Tick(now) => state.shared.take_time(now),
         Event::Answered(id, answer) => on_answer(state, id, &answer),
     }
