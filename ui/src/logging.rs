@@ -13,6 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::cli::Global;
 use crate::commands::Failure;
+use crate::console::LogLayer;
 use crate::text::{Lines, Marks, clean};
 
 /// Starts the log of a command.
@@ -42,6 +43,42 @@ pub(crate) fn start(global: &Global, secrets: &Secrets) -> Result<(), Failure> {
             .try_init()
     };
     started.map_err(|error| Failure::Failed(format!("cannot start the log: {error}")))
+}
+
+/// Starts the log of the console: to its own layer, and to a file where one is named. stderr is
+/// the screen's and gets nothing.
+///
+/// # Errors
+/// When the log file cannot be opened.
+pub(crate) fn start_console(
+    global: &Global,
+    secrets: &Secrets,
+    screen: LogLayer,
+) -> Result<(), Failure> {
+    let file = match &global.log_file {
+        Some(path) => Some(open(path)?),
+        None => None,
+    };
+    let file = file.map(|file| {
+        tracing_subscriber::fmt::layer()
+            .with_ansi(false)
+            .with_writer(Masked {
+                target: Target::File(Arc::new(file)),
+                secrets: secrets.clone(),
+            })
+    });
+    let level = match (global.quiet, global.verbose) {
+        (true, _) => "error",
+        (_, 0 | 1) => "info,rmcp=error",
+        (_, 2) => "info,toolcrib=debug,rmcp=warn",
+        _ => "debug,toolcrib=trace",
+    };
+    tracing_subscriber::registry()
+        .with(EnvFilter::new(level))
+        .with(screen)
+        .with(file)
+        .try_init()
+        .map_err(|error| Failure::Failed(format!("cannot start the log: {error}")))
 }
 
 fn open(path: &Path) -> Result<File, Failure> {

@@ -77,7 +77,7 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
 
 /// A name on one line in which every hidden character shows: two names that differ look different.
 pub(crate) fn clean_name(name: &str, marks: Marks) -> Cow<'_, str> {
-    if is_plain(name, Lines::One) && !name.chars().any(is_hidden) {
+    if is_plain(name, Lines::One) {
         return Cow::Borrowed(name);
     }
     let mut out = String::with_capacity(name.len() + 16);
@@ -239,4 +239,162 @@ fn is_hidden(char: char) -> bool {
 fn is_noncharacter(char: char) -> bool {
     let code = u32::from(char);
     (0xfdd0..=0xfdef).contains(&code) || code & 0xfffe == 0xfffe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> String {
+        clean(text, Lines::One, Marks::Unicode).into_owned()
+    }
+
+    #[test]
+    fn hostile_text_becomes_harmless() {
+        let table = [
+            ("plain", "read a file", "read a file"),
+            ("colour", "\x1b[31mred\x1b[0m", "␛[31mred␛[0m"),
+            ("title and bell", "\x1b]0;gone\x07", "␛]0;gone␇"),
+            (
+                "clipboard",
+                "\x1b]52;c;cm0gLXJm\x1b\\",
+                "␛]52;c;cm0gLXJm␛\\",
+            ),
+            (
+                "link",
+                "\x1b]8;;http://x/\x1b\\here\x1b]8;;\x1b\\",
+                "␛]8;;http://x/␛\\here␛]8;;␛\\",
+            ),
+            ("c1 csi", "a\u{9b}31mb", "a\\x9b31mb"),
+            ("next line", "a\u{85}b", "a\\x85b"),
+            ("nul and delete", "a\0b\x7fc", "a␀b␡c"),
+            ("carriage return", "real\rfake", "real␍fake"),
+            ("backspace", "ok\x08\x08no", "ok␈␈no"),
+            ("line break", "a\nb\r\nc", "a⏎b⏎c"),
+            ("separators", "a\u{2028}b\u{2029}c", "a⏎b⏎c"),
+            ("tab", "a\tb", "a   b"),
+            ("bidi override", "abc\u{202e}fed\u{202c}", "abcfed"),
+            ("bidi isolate", "\u{2066}x\u{2069}\u{200f}", "x"),
+            ("zero width", "pay\u{200b}pal\u{feff}\u{2060}\u{ad}", "paypal"),
+            ("joiner between letters", "a\u{200d}b", "ab"),
+            ("joiner at the end", "x\u{200d}", "x"),
+            ("tags", "hi\u{e0001}\u{e0068}\u{e0069}\u{e007f}", "hi"),
+            ("variation selector", "a\u{fe0f}\u{e0100}", "a"),
+            ("family", "👨\u{200d}👩\u{200d}👧 x", "👨\u{200d}👩\u{200d}👧 x"),
+            ("heart on fire", "❤\u{fe0f}\u{200d}🔥", "❤\u{200d}🔥"),
+            ("skin tone", "👍🏽", "👍🏽"),
+            ("flag", "🇩🇪", "🇩🇪"),
+            ("accent", "e\u{301}", "e\u{301}"),
+            ("mark without base", "\u{301}x", "◌\u{301}x"),
+            ("filler", "a\u{3164}b\u{115f}", "ab"),
+            ("noncharacter", "a\u{fffe}\u{10ffff}b", "a\u{fffd}\u{fffd}b"),
+            ("wide", "漢字かな", "漢字かな"),
+        ];
+        for (name, text, wanted) in table {
+            assert_eq!(one(text), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn ascii_escapes_instead_of_pictures() {
+        let text = clean("\x1b[1m\x07a\nb\u{301}", Lines::One, Marks::Ascii);
+        assert_eq!(text, "\\x1b[1m\\x07a\\nb\u{301}");
+        assert_eq!(truncate("abcdef", 4, Marks::Ascii), "abc~");
+    }
+
+    #[test]
+    fn a_stack_of_marks_is_bounded() {
+        let zalgo = format!("a{}b", "\u{30d}".repeat(500));
+        assert_eq!(one(&zalgo), format!("a{}b", "\u{30d}".repeat(MOST_MARKS)));
+    }
+
+    #[test]
+    fn several_lines_keep_their_breaks_and_tabs_reach_the_next_stop() {
+        let text = clean("a\tb\r\n\tc\n\x07", Lines::Many, Marks::Unicode);
+        assert_eq!(text, "a   b\n    c\n␇");
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_survives_whatever_comes() {
+        let every = (0..=0x2fff_u32)
+            .chain(0xe0000..=0xe01ff)
+            .chain(0xfe00..=0xffff)
+            .filter_map(char::from_u32);
+        let text: String = every.flat_map(|char| ['x', char]).collect();
+        for lines in [Lines::One, Lines::Many] {
+            for marks in [Marks::Unicode, Marks::Ascii] {
+                let clean = clean(&text, lines, marks);
+                let bad = |char: &char| {
+                    (char.is_control() && (*char != '\n' || lines == Lines::One))
+                        || is_hidden(*char)
+                };
+                assert_eq!(clean.chars().find(bad), None);
+            }
+        }
+    }
+
+    #[test]
+    fn cleaning_twice_changes_nothing_more() {
+        let text = "a\x1b[31m\u{202e}\t👨\u{200d}👩\u{200d}👧\u{301}\u{301}漢\u{feff}\nb";
+        for marks in [Marks::Unicode, Marks::Ascii] {
+            let once = clean(text, Lines::Many, marks).into_owned();
+            assert_eq!(clean(&once, Lines::Many, marks), once);
+        }
+    }
+
+    #[test]
+    fn plain_text_is_lent_and_not_copied() {
+        assert!(matches!(
+            clean("a b\nc", Lines::Many, Marks::Unicode),
+            Cow::Borrowed(_)
+        ));
+        assert!(matches!(clean_name("fs__read", Marks::Unicode), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn names_that_differ_look_different() {
+        let names = ["pay", "p\u{200b}ay", "pay\u{202e}", "pay\x1b", "pay\u{2028}"];
+        let shown: Vec<_> = names
+            .iter()
+            .map(|name| clean_name(name, Marks::Unicode).into_owned())
+            .collect();
+        assert_eq!(
+            shown,
+            ["pay", "p\\u{200b}ay", "pay\\u{202e}", "pay␛", "pay\\u{2028}"]
+        );
+    }
+
+    #[test]
+    fn widths_are_cells() {
+        let table = [
+            ("abc", 3),
+            ("漢字", 4),
+            ("e\u{301}", 1),
+            ("👨\u{200d}👩\u{200d}👧", 2),
+            ("🇩🇪", 2),
+            ("", 0),
+        ];
+        for (text, cells) in table {
+            assert_eq!(width(text), cells, "{text}");
+        }
+    }
+
+    #[test]
+    fn cutting_and_filling_keep_to_the_cells_even_between_wide_characters() {
+        let table = [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("漢字", 3, "漢…"),
+            ("漢字", 2, "… "),
+            ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
+            ("a", 3, "a  "),
+            ("a", 0, ""),
+        ];
+        for (text, cells, wanted) in table {
+            let cut = fit(text, cells, Marks::Unicode);
+            assert_eq!(cut, wanted, "{text} in {cells}");
+            assert_eq!(width(&cut), cells, "{text} in {cells}");
+        }
+        assert_eq!(fit_right("ab", 4, Marks::Unicode), "  ab");
+    }
 }

@@ -7,7 +7,7 @@ use super::headless::{start, stop};
 use super::output::colours_wanted;
 use crate::cli::Global;
 use crate::console::{self, Options};
-use crate::opening;
+use crate::{logging, opening};
 
 /// Shows the console until the operator quits.
 pub(crate) fn run(global: &Global, server: &[String]) -> Result<(), Failure> {
@@ -20,6 +20,8 @@ pub(crate) fn run(global: &Global, server: &[String]) -> Result<(), Failure> {
         ));
     }
     let opened = opening::open(global, server)?;
+    let (layer, logs) = console::log_layer(opened.secrets.clone(), global.ascii);
+    logging::start_console(global, &opened.secrets, layer)?;
     let runtime = super::threads()?;
     let result = runtime.block_on(async {
         let (runtime, host) = start(&opened, global.assembly.as_deref()).await?;
@@ -27,6 +29,7 @@ pub(crate) fn run(global: &Global, server: &[String]) -> Result<(), Failure> {
             read_only: global.read_only,
             ascii: global.ascii,
             colour: colours_wanted(),
+            logs: Some(logs),
             ..Options::default()
         };
         let shown = console::run(runtime, options).await;

@@ -461,3 +461,112 @@ impl Words<'_> {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::fixture::{failing, normal, overfull, tool};
+
+    fn texts(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+            Value::Object(map) => map.iter().for_each(|(key, item)| {
+                found.push(key.clone());
+                texts(item, found);
+            }),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn nothing_hostile_is_left_in_any_text_of_a_snapshot() {
+        let mut hostile = Snapshot::clone(&overfull());
+        let evil = "\x1b]0;x\x07\u{202e}evil\u{200b}\r";
+        hostile.deployment.name = evil.into();
+        hostile.deployment.warnings = vec![evil.to_owned()].into();
+        let mut server = ServerStatus::clone(&failing().servers[2]);
+        server.instructions = Some(evil.into());
+        server.capabilities = vec![evil.into()];
+        server.protocol = Some(evil.into());
+        let mut failure = Failure::clone(server.last_error.as_ref().unwrap());
+        failure.message = evil.into();
+        failure.advice = Some(evil.into());
+        failure.kind = FailureKind::HttpStatus {
+            status: 500,
+            body: evil.into(),
+            www_authenticate: Some(evil.into()),
+        };
+        server.last_error = Some(Arc::new(failure));
+        server.launch = Launch::Stdio {
+            command: evil.into(),
+            args: vec![evil.into()],
+            resolved: Some(evil.into()),
+            cwd: evil.into(),
+            env: vec![evil.into()],
+            pid: None,
+        };
+        hostile.servers = hostile.servers.iter().cloned().chain([Arc::new(server)]).collect();
+        let mut record = CallRecord::clone(&hostile.history[0]);
+        record.arguments = serde_json::json!({evil: [evil]});
+        record.error = Some(evil.into());
+        record.parts = Some(vec![Part::Text(evil.into())].into());
+        hostile.history = vec![Arc::new(record)].into();
+        let cleaned = Cleaner::new(Marks::Unicode).clean(&Arc::new(hostile));
+        let mut found = Vec::new();
+        texts(&serde_json::to_value(&*cleaned).unwrap(), &mut found);
+        for part in cleaned.history[0].parts.iter().flat_map(|parts| parts.iter()) {
+            texts(&serde_json::to_value(part).unwrap(), &mut found);
+        }
+        assert!(found.iter().any(|text| text.contains("evil")));
+        for text in found {
+            let again = clean(&text, Lines::Many, Marks::Unicode);
+            assert_eq!(again, text);
+        }
+    }
+
+    #[test]
+    fn what_is_clean_is_shared_and_what_was_cleaned_is_not_cleaned_again() {
+        let mut cleaner = Cleaner::new(Marks::Unicode);
+        let snapshot = normal();
+        let first = cleaner.clean(&snapshot);
+        assert!(Arc::ptr_eq(&first.tools, &snapshot.tools));
+        assert!(Arc::ptr_eq(&first.history[0], &snapshot.history[0]));
+        let second = cleaner.clean(&Arc::new(Snapshot::clone(&snapshot)));
+        assert!(Arc::ptr_eq(&first.servers[0], &second.servers[0]));
+    }
+
+    #[test]
+    fn ten_thousand_hostile_tools_are_cleaned_once() {
+        let mut all = Snapshot::clone(&normal());
+        all.tools = (0..10_000)
+            .map(|number| tool("sim", "sim", &format!("tool\x07{number}")))
+            .collect();
+        let mut cleaner = Cleaner::new(Marks::Unicode);
+        let first = cleaner.clean(&Arc::new(all.clone()));
+        all.version += 1;
+        let second = cleaner.clean(&Arc::new(all));
+        assert!(Arc::ptr_eq(&first.tools, &second.tools));
+    }
+
+    #[test]
+    fn the_real_name_behind_a_shown_one_is_known() {
+        let mut all = Snapshot::clone(&normal());
+        all.tools = vec![tool("sim", "sim", "pay"), tool("sim", "sim", "p\u{200b}ay")].into();
+        let mut cleaner = Cleaner::new(Marks::Unicode);
+        let shown = cleaner.clean(&Arc::new(all));
+        let names: Vec<_> = shown
+            .tools
+            .iter()
+            .map(|tool| tool.definition.shared_name())
+            .collect();
+        assert_eq!(
+            names.iter().map(|name| &**name).collect::<Vec<_>>(),
+            ["sim__pay", "sim__p\\u{200b}ay"]
+        );
+        assert_eq!(&*cleaner.original(&names[0]), "sim__pay");
+        assert_eq!(&*cleaner.original(&names[1]), "sim__p\u{200b}ay");
+        // Sizes and hashes are those of what the model is sent.
+        assert_eq!(shown.tools[1].bytes, tool("sim", "sim", "p\u{200b}ay").bytes);
+    }
+}

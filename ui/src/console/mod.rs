@@ -39,7 +39,7 @@ pub(crate) mod fixture;
 mod update_tests;
 
 pub(crate) use driver::{ConsoleError, run};
-pub(crate) use log::{LogTap, log_layer};
+pub(crate) use log::{LogLayer, log_layer};
 pub(crate) use screens::ScreenId;
 pub(crate) use shared::Options;
 pub(crate) use view::render_once;
