@@ -91,7 +91,12 @@ impl Session {
 
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let (columns_, rows_) = (at_least_one(columns), at_least_one(rows));
-        self.shown.0.lock().unwrap().screen_mut().set_size(rows_, columns_);
+        self.shown
+            .0
+            .lock()
+            .unwrap()
+            .screen_mut()
+            .set_size(rows_, columns_);
         self.master.resize(size(columns, rows)).unwrap();
     }
 
@@ -107,7 +112,10 @@ impl Session {
             .wait_timeout_while(parser, PATIENCE, |parser| !is(parser.screen()));
         let (parser, timeout) = waited.unwrap();
         let contents = parser.screen().contents();
-        assert!(!timeout.timed_out(), "no sign of {what}; shown is:\n{contents}");
+        assert!(
+            !timeout.timed_out(),
+            "no sign of {what}; shown is:\n{contents}"
+        );
     }
 
     /// Waits for the end and gives the exit code.
@@ -122,7 +130,9 @@ impl Session {
 
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.pid.to_string();
-        let status = std::process::Command::new("kill").args(["-s", name, &pid]).status();
+        let status = std::process::Command::new("kill")
+            .args(["-s", name, &pid])
+            .status();
         assert!(status.unwrap().success());
     }
 
@@ -142,7 +152,9 @@ impl Drop for Session {
         // After a failed assertion: nothing may outlive the test.
         if self.ended.try_recv().is_err() {
             let pid = self.pid.to_string();
-            let _ = std::process::Command::new("kill").args(["-s", "TERM", &pid]).status();
+            let _ = std::process::Command::new("kill")
+                .args(["-s", "TERM", &pid])
+                .status();
         }
     }
 }

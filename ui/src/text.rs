@@ -275,12 +275,20 @@ mod tests {
             ("tab", "a\tb", "a   b"),
             ("bidi override", "abc\u{202e}fed\u{202c}", "abcfed"),
             ("bidi isolate", "\u{2066}x\u{2069}\u{200f}", "x"),
-            ("zero width", "pay\u{200b}pal\u{feff}\u{2060}\u{ad}", "paypal"),
+            (
+                "zero width",
+                "pay\u{200b}pal\u{feff}\u{2060}\u{ad}",
+                "paypal",
+            ),
             ("joiner between letters", "a\u{200d}b", "ab"),
             ("joiner at the end", "x\u{200d}", "x"),
             ("tags", "hi\u{e0001}\u{e0068}\u{e0069}\u{e007f}", "hi"),
             ("variation selector", "a\u{fe0f}\u{e0100}", "a"),
-            ("family", "👨\u{200d}👩\u{200d}👧 x", "👨\u{200d}👩\u{200d}👧 x"),
+            (
+                "family",
+                "👨\u{200d}👩\u{200d}👧 x",
+                "👨\u{200d}👩\u{200d}👧 x",
+            ),
             ("heart on fire", "❤\u{fe0f}\u{200d}🔥", "❤\u{200d}🔥"),
             ("skin tone", "👍🏽", "👍🏽"),
             ("flag", "🇩🇪", "🇩🇪"),
@@ -348,19 +356,34 @@ mod tests {
             clean("a b\nc", Lines::Many, Marks::Unicode),
             Cow::Borrowed(_)
         ));
-        assert!(matches!(clean_name("fs__read", Marks::Unicode), Cow::Borrowed(_)));
+        assert!(matches!(
+            clean_name("fs__read", Marks::Unicode),
+            Cow::Borrowed(_)
+        ));
     }
 
     #[test]
     fn names_that_differ_look_different() {
-        let names = ["pay", "p\u{200b}ay", "pay\u{202e}", "pay\x1b", "pay\u{2028}"];
+        let names = [
+            "pay",
+            "p\u{200b}ay",
+            "pay\u{202e}",
+            "pay\x1b",
+            "pay\u{2028}",
+        ];
         let shown: Vec<_> = names
             .iter()
             .map(|name| clean_name(name, Marks::Unicode).into_owned())
             .collect();
         assert_eq!(
             shown,
-            ["pay", "p\\u{200b}ay", "pay\\u{202e}", "pay␛", "pay\\u{2028}"]
+            [
+                "pay",
+                "p\\u{200b}ay",
+                "pay\\u{202e}",
+                "pay␛",
+                "pay\\u{2028}"
+            ]
         );
     }
 

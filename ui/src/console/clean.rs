@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
+use toolcrib::middleware::PendingApproval;
 use toolcrib::observe::{
     CallRecord, DeploymentRow, DeploymentState, RunningRow, Snapshot, ToolRow,
 };
@@ -119,6 +120,11 @@ impl Cleaner {
             .iter()
             .map(|row| words.running(row))
             .collect();
+        let approvals = snapshot
+            .approvals
+            .iter()
+            .map(|question| Arc::new(words.approval(question)))
+            .collect();
         let refusals = snapshot
             .refusals
             .iter()
@@ -136,6 +142,7 @@ impl Cleaner {
             refusals,
             running,
             history,
+            approvals,
             ..Snapshot::clone(snapshot)
         })
     }
@@ -312,6 +319,17 @@ impl Words<'_> {
                 ..progress.clone()
             }),
             ..row.clone()
+        }
+    }
+
+    fn approval(&mut self, question: &PendingApproval) -> PendingApproval {
+        PendingApproval {
+            tool: self.name(&question.tool),
+            session: question.session.as_ref().map(|name| self.name(name)),
+            arguments: self
+                .value(&question.arguments)
+                .unwrap_or_else(|| question.arguments.clone()),
+            ..question.clone()
         }
     }
 
@@ -506,7 +524,12 @@ mod tests {
             env: vec![evil.into()],
             pid: None,
         };
-        hostile.servers = hostile.servers.iter().cloned().chain([Arc::new(server)]).collect();
+        hostile.servers = hostile
+            .servers
+            .iter()
+            .cloned()
+            .chain([Arc::new(server)])
+            .collect();
         let mut record = CallRecord::clone(&hostile.history[0]);
         record.arguments = serde_json::json!({evil: [evil]});
         record.error = Some(evil.into());
@@ -515,7 +538,11 @@ mod tests {
         let cleaned = Cleaner::new(Marks::Unicode).clean(&Arc::new(hostile));
         let mut found = Vec::new();
         texts(&serde_json::to_value(&*cleaned).unwrap(), &mut found);
-        for part in cleaned.history[0].parts.iter().flat_map(|parts| parts.iter()) {
+        for part in cleaned.history[0]
+            .parts
+            .iter()
+            .flat_map(|parts| parts.iter())
+        {
             texts(&serde_json::to_value(part).unwrap(), &mut found);
         }
         assert!(found.iter().any(|text| text.contains("evil")));
@@ -567,6 +594,9 @@ mod tests {
         assert_eq!(&*cleaner.original(&names[0]), "sim__pay");
         assert_eq!(&*cleaner.original(&names[1]), "sim__p\u{200b}ay");
         // Sizes and hashes are those of what the model is sent.
-        assert_eq!(shown.tools[1].bytes, tool("sim", "sim", "p\u{200b}ay").bytes);
+        assert_eq!(
+            shown.tools[1].bytes,
+            tool("sim", "sim", "p\u{200b}ay").bytes
+        );
     }
 }

@@ -25,7 +25,6 @@ mod shared;
 mod signals;
 mod state;
 mod subtabs;
-mod table;
 mod terminal;
 mod theme;
 mod tree;

@@ -45,7 +45,9 @@ fn ids(commands: &[Command]) -> Vec<OrderId> {
 }
 
 fn quits(commands: &[Command]) -> bool {
-    commands.iter().any(|command| matches!(command, Command::Quit))
+    commands
+        .iter()
+        .any(|command| matches!(command, Command::Quit))
 }
 
 fn answer(state: &mut State, id: OrderId, text: &str) {
@@ -88,7 +90,10 @@ fn esc_goes_back_one_level_at_a_time_and_never_quits() {
     press(&mut state, "esc");
     assert!(!state.shared.zoomed && state.screen().depth() == 1);
     press(&mut state, "esc");
-    assert_eq!((state.screen, state.screen().depth()), (ScreenId::Sources, 0));
+    assert_eq!(
+        (state.screen, state.screen().depth()),
+        (ScreenId::Sources, 0)
+    );
     press(&mut state, "esc");
     assert_eq!(state.screen, ScreenId::Overview);
     for _ in 0..5 {
@@ -177,7 +182,10 @@ fn disabling_asks_with_the_name_and_only_a_yes_does_it() {
     let commands = press(&mut state, "D y");
     assert!(matches!(
         commands.as_slice(),
-        [Command::Server { order: ServerOrder::Disable, .. }]
+        [Command::Server {
+            order: ServerOrder::Disable,
+            ..
+        }]
     ));
 }
 
@@ -292,7 +300,11 @@ fn the_help_names_every_key_and_can_be_searched() {
     let help = picture(&state);
     for row in KEYMAP {
         let key = row.keys[0].label();
-        assert!(help.contains(&key) && help.contains(&row.about[..12]), "{}", row.name);
+        assert!(
+            help.contains(&key) && help.contains(&row.about[..12]),
+            "{}",
+            row.name
+        );
     }
     press(&mut state, "clipboard");
     let found = picture(&state);
@@ -333,8 +345,14 @@ fn y_copies_and_says_what() {
 #[test]
 fn the_mouse_is_off_at_the_start_and_m_switches_it() {
     let mut state = sources();
-    assert!(matches!(press(&mut state, "m").as_slice(), [Command::Mouse(true)]));
-    assert!(matches!(press(&mut state, "m").as_slice(), [Command::Mouse(false)]));
+    assert!(matches!(
+        press(&mut state, "m").as_slice(),
+        [Command::Mouse(true)]
+    ));
+    assert!(matches!(
+        press(&mut state, "m").as_slice(),
+        [Command::Mouse(false)]
+    ));
 }
 
 #[test]
@@ -418,7 +436,16 @@ fn tabs_of_screens_that_need_attention_wear_a_mark() {
 
 #[test]
 fn every_key_on_every_screen_at_every_size_is_harmless() {
-    let sizes = [(1, 1), (2, 2), (5, 3), (30, 8), (79, 23), (80, 24), (140, 42), (300, 90)];
+    let sizes = [
+        (1, 1),
+        (2, 2),
+        (5, 3),
+        (30, 8),
+        (79, 23),
+        (80, 24),
+        (140, 42),
+        (300, 90),
+    ];
     let all = [empty(), normal(), failing(), overfull()];
     for id in ScreenId::ALL {
         for (at, snapshot) in all.iter().enumerate() {
@@ -471,7 +498,9 @@ fn a_frame_smaller_than_the_state_believes_is_drawn() {
         let state = console(&failing(), id, (140, 42));
         for (width, height) in [(1, 1), (20, 5), (80, 24)] {
             let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-            terminal.draw(|frame| super::view::view(&state, frame)).unwrap();
+            terminal
+                .draw(|frame| super::view::view(&state, frame))
+                .unwrap();
         }
     }
 }
@@ -492,9 +521,15 @@ fn ascii_draws_nothing_else_and_no_color_no_colour() {
             for keys in ["j", "enter", "] ]", "?", "esc :", "esc D"] {
                 press(&mut state, keys);
                 let mut terminal = Terminal::new(TestBackend::new(140, 42)).unwrap();
-                let drawn = terminal.draw(|frame| super::view::view(&state, frame)).unwrap();
+                let drawn = terminal
+                    .draw(|frame| super::view::view(&state, frame))
+                    .unwrap();
                 for cell in drawn.buffer.content() {
-                    assert!(cell.symbol().is_ascii(), "{id:?} {keys}: {:?}", cell.symbol());
+                    assert!(
+                        cell.symbol().is_ascii(),
+                        "{id:?} {keys}: {:?}",
+                        cell.symbol()
+                    );
                     assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
                 }
             }
@@ -510,10 +545,15 @@ fn colours_are_the_sixteen_of_the_terminal() {
     for id in ScreenId::ALL {
         let state = console(&failing(), id, (140, 42));
         let mut terminal = Terminal::new(TestBackend::new(140, 42)).unwrap();
-        let drawn = terminal.draw(|frame| super::view::view(&state, frame)).unwrap();
+        let drawn = terminal
+            .draw(|frame| super::view::view(&state, frame))
+            .unwrap();
         let free = |colour: Color| matches!(colour, Color::Rgb(..) | Color::Indexed(_));
         let cells = drawn.buffer.content();
-        assert!(!cells.iter().any(|cell| free(cell.fg) || free(cell.bg)), "{id:?}");
+        assert!(
+            !cells.iter().any(|cell| free(cell.fg) || free(cell.bg)),
+            "{id:?}"
+        );
     }
 }
 

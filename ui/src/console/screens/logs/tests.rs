@@ -115,7 +115,10 @@ fn scrolling_stops_following_and_f_takes_it_up_again() {
 /// The lines inside the frame.
 fn body(picture: &str) -> Vec<String> {
     let lines = picture.lines().skip(3);
-    lines.filter(|line| line.starts_with('│')).map(str::to_owned).collect()
+    lines
+        .filter(|line| line.starts_with('│'))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]

@@ -22,7 +22,6 @@ use crate::console::keymap::Action;
 use crate::console::pane;
 use crate::console::roster::Roster;
 use crate::console::shared::{Breadth, Request, Shared};
-use crate::console::table;
 use crate::console::theme::Health;
 use crate::text;
 
@@ -281,17 +280,11 @@ impl Overview {
         }
         let window = self.sources.window();
         let rows = self.rows.get(window).unwrap_or_default();
-        let rows = rows.iter().map(|row| {
-            let selected = self.sources.selected() == Some(&row.key);
-            table::Row {
-                cells: sources::cells(shared, row),
-                style: match selected {
-                    true => self.selected_style(shared, Focus::Sources),
-                    false => shared.theme.text(),
-                },
-            }
-        });
-        table::view(&sources::COLUMNS, None, rows, shared.theme, frame, inner);
+        let style = |row: &Row| match self.sources.selected() == Some(&row.key) {
+            true => self.selected_style(shared, Focus::Sources),
+            false => shared.theme.text(),
+        };
+        sources::view_rows(rows.iter(), None, style, shared, frame, inner);
     }
 
     fn view_rate(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {

@@ -12,33 +12,84 @@ use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::style::Style;
+use ratatui::text::Line;
 use toolcrib::observe::Subject;
 use toolcrib::source::{ServerOrder, ServerState, ServerStatus};
 
 use super::{Copied, Screen};
 use crate::console::figures;
+use crate::console::grid::{self, Column};
 use crate::console::keymap::Action;
 use crate::console::pane;
 use crate::console::reader::{Reader, plain};
 use crate::console::roster::Roster;
 use crate::console::shared::{Deed, Request, Shared};
-use crate::console::table::{self, Column};
+use crate::console::subtabs;
+use crate::console::theme::Health;
 
 pub(super) use rows::{Key, Row, arrange, p95, rows};
 
+const fn column(head: &'static str, width: usize, rank: u8) -> Column {
+    Column {
+        head,
+        width,
+        fills: false,
+        right: false,
+        rank,
+    }
+}
+
+const fn number(head: &'static str, width: usize, rank: u8) -> Column {
+    Column {
+        right: true,
+        ..column(head, width, rank)
+    }
+}
+
 /// The columns of the list.
-pub(super) const COLUMNS: [Column; 9] = [
-    Column::new("", 1, 0),
-    Column::new("NAME", 10, 0).rest(),
-    Column::new("STATE", 11, 0),
-    Column::new("SINCE", 9, 3).right(),
-    Column::new("TOOLS", 6, 1).right(),
-    Column::new("CALLS", 7, 2).right(),
-    Column::new("ERR", 5, 2).right(),
-    Column::new("P95", 8, 4).right(),
-    Column::new("HOUR", 12, 5),
+const COLUMNS: [Column; 9] = [
+    column("", 1, 0),
+    Column {
+        fills: true,
+        ..column("NAME", 10, 0)
+    },
+    column("STATE", 11, 1),
+    number("SINCE", 9, 5),
+    number("TOOLS", 6, 2),
+    number("CALLS", 7, 3),
+    number("ERR", 5, 4),
+    number("P95", 8, 6),
+    column("HOUR", 12, 7),
 ];
+
+/// Draws rows of the list below their heads. `style` is that of a row.
+pub(super) fn view_rows<'r>(
+    rows: impl Iterator<Item = &'r Row>,
+    sorted: Option<(usize, bool)>,
+    style: impl Fn(&Row) -> Style,
+    shared: &Shared,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    if area.is_empty() {
+        return;
+    }
+    let widths = grid::widths(&COLUMNS, area.width.into());
+    let heads = grid::heads(&COLUMNS, &widths, sorted, shared.theme);
+    frame.render_widget(heads, Rect { height: 1, ..area });
+    for (y, row) in (area.top() + 1..area.bottom()).zip(rows) {
+        let area = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        let line = grid::line(&COLUMNS, &widths, cells(shared, row), shared.theme);
+        frame.render_widget(line, area);
+        // Over the whole width, so that a selected row is one bar.
+        frame.buffer_mut().set_style(area, style(row));
+    }
+}
 
 /// What the evidence shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,14 +193,11 @@ impl Sources {
         }
     }
 
-    /// The areas of the list, and of the evidence's sub-tabs and text, inside their frames.
-    fn areas(&self, shared: &Shared, area: Rect) -> [Rect; 3] {
+    /// The areas of the list and of the evidence's text, inside their frames.
+    fn areas(&self, shared: &Shared, area: Rect) -> [Rect; 2] {
         let [list, evidence] = pane::list_and_evidence(shared, area, !self.inside);
-        let inner = pane::inside(shared, evidence);
-        let tabs = u16::from(inner.height > 3 && !shared.zoomed);
-        let [tabs, text] =
-            Layout::vertical([Constraint::Length(tabs), Constraint::Min(0)]).areas(inner);
-        [pane::inside(shared, list), tabs, text]
+        let [_, text] = inside(shared, evidence);
+        [pane::inside(shared, list), text]
     }
 
     fn order(&self, order: ServerOrder, shared: &mut Shared) {
@@ -212,64 +260,48 @@ impl Sources {
         }
         let window = self.roster.window();
         let rows = self.rows.get(window).unwrap_or_default();
-        let rows = rows.iter().map(|row| {
+        let style = |row: &Row| {
             let selected = self.roster.selected() == Some(&row.key);
-            let style = match (selected, self.inside) {
+            match (selected, self.inside) {
                 (true, false) => shared.theme.selected(),
                 (true, true) => shared.theme.selected_elsewhere(),
                 (false, _) => shared.theme.text(),
-            };
-            table::Row {
-                cells: cells(shared, row),
-                style,
             }
-        });
-        let sorted = self.sort.map(|by| (by, self.inverted));
-        table::view(&COLUMNS, sorted, rows, shared.theme, frame, inner);
+        };
+        // The values fall, as those of a fresh sort do.
+        let sorted = self.sort.map(|by| (by, !self.inverted));
+        view_rows(rows.iter(), sorted, style, shared, frame, inner);
     }
 
     fn view_evidence(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
         let theme = shared.theme;
         let name = self.row().map_or("nothing selected", |row| &row.name);
-        let place = self.reader().place().unwrap_or_default();
-        let follows = if self.reader().follows() && self.tab == Tab::Log {
-            " following"
-        } else {
-            ""
-        };
-        let title = format!("{name} {place}{follows}");
-        pane::frame(shared, frame, area, title.trim_end(), self.inside);
-        let [_, tabs, text] = self.areas_of(shared, area);
+        pane::frame(shared, frame, area, name, self.inside);
+        let [tabs, text] = inside(shared, area);
         if !tabs.is_empty() {
-            let mut spans = Vec::new();
-            for tab in Tab::ALL {
-                let style = if tab == self.tab {
-                    theme.strong().patch(theme.selected_elsewhere())
-                } else {
-                    theme.dim()
-                };
-                spans.push(Span::styled(tab.title(), style));
-                spans.push(Span::raw("  "));
+            let mut place = self.reader().place().unwrap_or_default();
+            if self.reader().follows() {
+                place.push_str(" following");
             }
-            spans.push(Span::styled("[ ]", theme.key()));
-            frame.render_widget(Line::from(spans), tabs);
+            let titles = Tab::ALL.map(Tab::title);
+            let (selected, width) = (self.tab.title(), tabs.width.into());
+            let line = subtabs::line(&titles, selected, Some(place.trim()), width, theme);
+            frame.render_widget(line, tabs);
         }
         let lines = self.lines(shared, text.width);
         self.reader().view(&lines, theme, frame, text);
     }
+}
 
-    /// As [`Sources::areas`], from the area of the evidence alone.
-    fn areas_of(&self, shared: &Shared, evidence: Rect) -> [Rect; 3] {
-        let inner = pane::inside(shared, evidence);
-        let tabs = u16::from(inner.height > 3 && !shared.zoomed);
-        let [tabs, text] =
-            Layout::vertical([Constraint::Length(tabs), Constraint::Min(0)]).areas(inner);
-        [Rect::ZERO, tabs, text]
-    }
+/// The areas of the sub-tabs and of the text inside the frame of the evidence.
+fn inside(shared: &Shared, evidence: Rect) -> [Rect; 2] {
+    let inner = pane::inside(shared, evidence);
+    let tabs = u16::from(inner.height > 3 && !shared.zoomed);
+    Layout::vertical([Constraint::Length(tabs), Constraint::Min(0)]).areas(inner)
 }
 
 /// The cells of a row.
-pub(super) fn cells(shared: &Shared, row: &Row) -> Vec<(String, ratatui::style::Style)> {
+pub(super) fn cells(shared: &Shared, row: &Row) -> Vec<(String, Style)> {
     let theme = shared.theme;
     let health = row.health();
     let style = theme.health(health);
@@ -281,7 +313,7 @@ pub(super) fn cells(shared: &Shared, row: &Row) -> Vec<(String, ratatui::style::
         .map_or_else(none, |server| figures::age(server.since.age(now)));
     let errors = match row.tally.errors {
         0 => theme.text(),
-        _ => theme.health(crate::console::theme::Health::Warning),
+        _ => theme.health(Health::Warning),
     };
     let hour = row
         .server
@@ -307,7 +339,7 @@ impl Screen for Sources {
         self.rows = rows;
         self.roster
             .set_keys(self.rows.iter().map(|row| row.key.clone()).collect());
-        let [list, _, text] = self.areas(shared, area);
+        let [list, text] = self.areas(shared, area);
         self.roster
             .settle(usize::from(list.height).saturating_sub(1));
         if self.read.as_ref() != self.roster.selected() {
@@ -383,7 +415,6 @@ impl Screen for Sources {
     }
 
     fn wants_attention(&self, shared: &Shared) -> bool {
-        use crate::console::theme::Health;
         let bad = |server: &Arc<ServerStatus>| {
             matches!(rows::health(server.state), Health::Bad | Health::Warning)
         };

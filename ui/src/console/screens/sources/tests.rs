@@ -95,7 +95,12 @@ fn a_search_in_the_evidence_marks_and_steps_round() {
 fn names(state: &State) -> Vec<String> {
     let known = ["files", "web", "sim", "clock", "mail", "git"];
     let picture = picture(state);
-    let first = |line: &str| line.trim_start_matches('│').split_whitespace().nth(1).map(str::to_owned);
+    let first = |line: &str| {
+        line.trim_start_matches('│')
+            .split_whitespace()
+            .nth(1)
+            .map(str::to_owned)
+    };
     picture
         .lines()
         .filter_map(first)
@@ -109,12 +114,21 @@ fn s_goes_through_the_columns_and_back_to_the_order_of_the_file_and_i_inverts() 
     let file = ["files", "web", "sim", "clock", "mail", "git"];
     assert_eq!(names(&state), file);
     press(&mut state, "s");
-    assert_eq!(names(&state), ["clock", "files", "git", "mail", "sim", "web"]);
+    assert_eq!(
+        names(&state),
+        ["clock", "files", "git", "mail", "sim", "web"]
+    );
     press(&mut state, "i");
-    assert_eq!(names(&state), ["web", "sim", "mail", "git", "files", "clock"]);
+    assert_eq!(
+        names(&state),
+        ["web", "sim", "mail", "git", "files", "clock"]
+    );
     press(&mut state, "s");
     // By state, the worst first; of equals the order of the file.
-    assert_eq!(names(&state), ["clock", "mail", "git", "files", "web", "sim"]);
+    assert_eq!(
+        names(&state),
+        ["clock", "mail", "git", "files", "web", "sim"]
+    );
     press(&mut state, "s s s s s s");
     assert_eq!(names(&state), file);
 }
