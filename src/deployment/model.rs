@@ -78,6 +78,14 @@ pub struct SourceSpec {
     pub deps: Vec<String>,
 }
 
+impl SourceSpec {
+    /// Its place among those who bring tools (rule 2.1). The first place belongs to the assembly,
+    /// whose `tool_search` nobody displaces.
+    pub fn precedence(&self) -> u32 {
+        self.place.saturating_add(1)
+    }
+}
+
 /// The settings of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceSettings {

@@ -14,8 +14,9 @@ use crate::deployment::{AssemblySpec, Deployment};
 use crate::discovery::Mode;
 use crate::executor::{CallObserver, Executor};
 use crate::middleware::{self, Approvals, BuildContext, Chain};
-use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
-use crate::registry::Registry;
+use crate::observe::{AssemblyRow, Event, Exposure, Feed, Hub, Publisher};
+use crate::registry::{Owner, Registry};
+use crate::session::Discovery;
 use crate::source::{ServerRows, Source};
 
 pub(super) async fn start(
@@ -30,6 +31,8 @@ pub(super) async fn start(
     let executor = Executor::new(Arc::clone(&registry), chain, observer);
     // Before the first source, so that no change of the registry is missed.
     let mut tasks = vec![follow_registry(&registry, &hub)];
+    let discovery = discovery(assembly, &registry).await?;
+    tasks.push(task(Arc::clone(&discovery).follow()));
     let sources = sources::start(deployment, assembly, &registry, &options).await?;
     let (warnings, _) = watch::channel(Arc::from(options.warnings));
     let stopping = Arc::new(AtomicBool::new(false));
@@ -41,7 +44,7 @@ pub(super) async fn start(
             implementation: assembly.implementation.as_str(),
             dynamic: assembly.dynamic.is_some(),
         },
-        exposure: Arc::new(|_| Mode::Always),
+        exposure: exposure(&discovery),
         sources: Arc::clone(&sources),
         executor: executor.clone(),
         hub: Arc::clone(&hub),
@@ -66,6 +69,7 @@ pub(super) async fn start(
     Ok(Runtime {
         registry,
         executor,
+        discovery,
         hub,
         sources,
         snapshot,
@@ -73,6 +77,36 @@ pub(super) async fn start(
         approvals: options.approvals,
         stopping,
         tasks,
+    })
+}
+
+/// The discovery service of the assembly, with its `tool_search` registered before any source can
+/// take the name (rule 4.3).
+async fn discovery(
+    assembly: &AssemblySpec,
+    registry: &Arc<Registry>,
+) -> Result<Arc<Discovery>, StartError> {
+    let discovery = Discovery::new(registry, assembly.dynamic.clone());
+    let tool = discovery.tool_search();
+    let tool = tool.map_err(|error| StartError::Source {
+        source_name: assembly.name.clone(),
+        reason: error.to_string(),
+    })?;
+    if let Some(tool) = tool {
+        let owner = Owner::source(assembly.name.as_str(), 0);
+        registry.add(&owner, tool).await;
+    }
+    Ok(discovery)
+}
+
+/// How the console and `tools` tell the exposure of a tool.
+fn exposure(discovery: &Arc<Discovery>) -> Exposure {
+    let discovery = Arc::clone(discovery);
+    Arc::new(move |name| {
+        let view = discovery.view();
+        view.exposures
+            .get(name)
+            .map_or(Mode::Always, |tool| tool.mode)
     })
 }
 

@@ -20,6 +20,7 @@ use crate::middleware::{Approvals, BuildError, Instruments};
 use crate::observe::{Event, Hub, Snapshot};
 use crate::registry::{CloseFailure, Registry};
 use crate::secrets::Secrets;
+use crate::session::{Discovery, SessionDriver};
 use crate::source::Source;
 
 pub use readiness::{NotReady, Readiness};
@@ -85,6 +86,7 @@ pub enum StartError {
 pub struct Runtime {
     registry: Arc<Registry>,
     executor: Executor,
+    discovery: Arc<Discovery>,
     hub: Arc<Hub>,
     sources: Arc<[Arc<dyn Source>]>,
     snapshot: watch::Sender<Arc<Snapshot>>,
@@ -125,6 +127,21 @@ impl Runtime {
     /// The executor that calls go through.
     pub fn executor(&self) -> &Executor {
         &self.executor
+    }
+
+    /// Exposures and ranking of the assembly.
+    pub fn discovery(&self) -> &Arc<Discovery> {
+        &self.discovery
+    }
+
+    /// A session before its first round. Sessions share nothing but the registry (rule 5.1).
+    pub fn session(
+        &self,
+        name: impl Into<String>,
+        required: impl IntoIterator<Item = Arc<str>>,
+    ) -> SessionDriver {
+        let (executor, discovery) = (self.executor.clone(), Arc::clone(&self.discovery));
+        SessionDriver::new(name, executor, discovery, required)
     }
 
     /// The desk at which an operator answers what the layer `approval` asks.

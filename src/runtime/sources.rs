@@ -81,18 +81,19 @@ impl<'s> Start<'s> {
     /// mere dependency serves others, and its own tools go into a registry that nobody reads.
     async fn one(&mut self, spec: &'s SourceSpec, listed: bool) -> Result<(), String> {
         let name: Arc<str> = spec.name.as_str().into();
+        let place = spec.precedence();
         let registry = match listed {
             true => Arc::clone(self.registry),
             false => Arc::new(Registry::new()),
         };
         let source: Arc<dyn Source> = match &spec.settings {
             SourceSettings::Sim(settings) => {
-                let started = SimSource::start(name, spec.place, settings, registry).await;
+                let started = SimSource::start(name, place, settings, registry).await;
                 Arc::new(started.map_err(|error| error.to_string())?)
             }
             SourceSettings::Mcp(settings) => {
                 let context = self.context(registry);
-                let started = McpSource::start(name, spec.place, settings.clone(), context);
+                let started = McpSource::start(name, place, settings.clone(), context);
                 let started = Arc::new(started);
                 self.mcp.insert(&spec.name, Arc::clone(&started));
                 started
@@ -104,7 +105,7 @@ impl<'s> Start<'s> {
                     .collect();
                 let context = self.context(Arc::clone(&registry));
                 let started =
-                    SkillsSource::start(name, spec.place, settings, &registry, servers, context);
+                    SkillsSource::start(name, place, settings, &registry, servers, context);
                 Arc::new(started.await.map_err(|error| error.to_string())?)
             }
         };

@@ -9,6 +9,7 @@ use super::*;
 use crate::deployment::{
     AssemblyImpl, AssemblySpec, Deployment, Origin, Place, SourceSettings, SourceSpec,
 };
+use crate::discovery::{DynamicSettings, Mode, TOOL_SEARCH};
 use crate::observe::DeploymentState;
 use crate::source::ServerOrder;
 use crate::source::sim::{Behavior, Outcome, SimSettings, SimTool};
@@ -151,4 +152,38 @@ async fn an_order_to_an_unknown_server_is_refused_by_name() {
         let text = answer.unwrap_err().to_string();
         assert_eq!(text, format!("source `{source}` has no server `x`"));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_assembly_with_dynamic_injection_adds_the_search_and_shows_exposures() {
+    let mut deployment = deployment(&["tools"]);
+    deployment.assemblies[0].dynamic = Some(DynamicSettings::default());
+    let runtime = Runtime::start(&deployment, Options::default())
+        .await
+        .unwrap();
+    let mut snapshots = runtime.snapshot();
+    let snapshot = snapshots
+        .wait_for(|snapshot| !snapshot.tools.is_empty())
+        .await
+        .unwrap()
+        .clone();
+    let exposure = |name: &str| {
+        let row = snapshot
+            .tools
+            .iter()
+            .find(|row| row.definition.name() == name);
+        row.map(|row| row.exposure)
+    };
+    assert_eq!(exposure(TOOL_SEARCH), Some(Mode::Always));
+    let others = snapshot
+        .tools
+        .iter()
+        .filter(|row| row.exposure == Mode::Deferred);
+    assert_eq!(others.count(), snapshot.tools.len() - 1);
+    let mut session = runtime.session("one", []);
+    assert_eq!(
+        session.begin_round().names().collect::<Vec<_>>(),
+        [TOOL_SEARCH]
+    );
+    runtime.shutdown().await;
 }
