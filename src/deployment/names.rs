@@ -1,6 +1,6 @@
 //! The names of tools as far as they can be seen without connecting (rules 2.1 and 8.9).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::document::{Reading, Value};
@@ -49,9 +49,10 @@ pub(super) fn report_conflicts(
 ) {
     for assembly in assemblies {
         let mut first: HashMap<&str, (&str, &ToolName)> = HashMap::new();
+        let used: HashSet<&String> = assembly.sources.iter().collect();
         // Not the order of `deps` but that of the file says who comes first.
         for (source, tools) in names {
-            if !assembly.sources.contains(source) {
+            if !used.contains(source) {
                 continue;
             }
             for tool in tools {

@@ -1,6 +1,6 @@
 //! Reads `resources:` into a [`Deployment`] (rules 10.1 and 10.2).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::dependencies::{Dependencies, Named};
 use super::document::{Data, Reading, Shape, Value};
@@ -128,12 +128,13 @@ impl Builder<'_, '_> {
             );
             return;
         }
-        let mut names: Vec<String> = Vec::new();
-        for name in named.iter().filter_map(|named| named.value.string()) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
+        let mut seen = HashSet::new();
+        let names: Vec<String> = named
+            .iter()
+            .filter_map(|named| named.value.text())
+            .filter(|name| seen.insert(*name))
+            .map(str::to_owned)
+            .collect();
         match row.kind {
             Kind::Source => self.source(position, row, settings, names),
             Kind::Assembly => self.assembly(position, row, settings.as_ref(), names),

@@ -897,3 +897,19 @@ fn a_file_full_of_mistakes_is_answered_at_once() {
     assert_eq!(seen.len(), 30_000);
     assert!(seen[0].starts_with("f.yaml:5:"), "{}", seen[0]);
 }
+
+#[test]
+fn an_assembly_of_very_many_sources_is_read_at_once() {
+    let mut text = "resources:\n".to_owned();
+    let mut names = String::new();
+    for index in 0..20_000 {
+        text.push_str(&format!(
+            "  r{index}: {{kind: tool.Source, impl: sim, settings: {{tools: []}}}}\n"
+        ));
+        names.push_str(&format!("r{index}, "));
+    }
+    text.push_str(&format!(
+        "  t: {{kind: tool.Assembly, impl: memory, deps: {{tool: [{names}]}}}}\n"
+    ));
+    assert_eq!(problems(&text), [] as [String; 0]);
+}
