@@ -5,3 +5,4 @@
 mod deployment;
 mod mcp;
 mod shipped;
+mod skills;

@@ -1,0 +1,203 @@
+//! Loading: all problems of all files together, look-ups, and files that strict YAML and a
+//! careless reader understand differently (skills 1 to 4).
+
+use serde_json::json;
+use toolcrib::deployment::SourceSettings;
+use toolcrib::source::skills::{Action, SkillsSettings};
+
+use super::Case;
+
+const TOOL: &str = "tools: [{name: x, http: {url: 'http://x'}}]\n";
+
+fn settings(case: &Case) -> SkillsSettings {
+    let loaded = case.load().unwrap_or_else(|problems| panic!("{problems}"));
+    match &loaded.deployment.sources[0].settings {
+        SourceSettings::Skills(settings) => settings.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn names(settings: &SkillsSettings) -> Vec<String> {
+    let tools = settings.tools.iter();
+    tools.map(|tool| tool.definition.name().to_owned()).collect()
+}
+
+#[test]
+fn block_texts_keep_their_lines_and_a_tool_is_http_by_default() {
+    let text = "name: s\nsystem_prompt_append: |\n  line1\n    sub\n\n  # kept\n  tools:\n  - no\n\
+                tools:\n  - name: a\n    description: |\n      Long text\n      more\n    \
+                http:\n      url: http://x\n";
+    let settings = settings(&Case::new(&[("a.skill.yaml", text)]));
+    let skill = &settings.library.skills[0];
+    let append = skill.append.as_deref();
+    assert_eq!(append, Some("line1\n  sub\n\n# kept\ntools:\n- no\n"));
+    assert_eq!(skill.tools[0].definition.description(), "Long text\nmore\n");
+    assert!(matches!(skill.tools[0].action, Action::Http(_)));
+    assert_eq!(&*skill.tools[0].defined_at, "skills/a.skill.yaml:10");
+}
+
+#[test]
+fn a_tool_without_parameters_gets_a_schema_from_its_templates() {
+    let text = "name: s\ntools:\n  - name: a\n    http:\n      url: http://h/{{.p}}?q={{.q}}\n      \
+                headers: {X-A: '{{.h.deep}}'}\n      query: {n: '{{.n}}'}\n      body: {{.b}}\n";
+    let settings = settings(&Case::new(&[("a.skill.yaml", text)]));
+    assert_eq!(
+        *settings.tools[0].definition.input_schema(),
+        json!({
+            "type": "object",
+            "properties": {"p": {}, "q": {}, "h": {}, "n": {}, "b": {}},
+            "required": ["p"],
+        })
+    );
+    let Action::Http(http) = &settings.tools[0].action else { panic!() };
+    assert_eq!(http.method, "POST", "there is a body");
+}
+
+#[test]
+fn a_toolset_may_come_before_the_skill_of_its_tools() {
+    let files = [
+        ("a.toolset.yaml", "name: t\ntools: [x]\n"),
+        ("z.skill.yaml", &format!("name: s\n{TOOL}")),
+    ];
+    let settings = settings(&Case::new(&files));
+    let set = settings.library.toolset("t").unwrap();
+    assert_eq!(set.tools, ["x".into()]);
+}
+
+#[test]
+fn lists_choose_skills_then_toolsets_then_names_each_tool_once() {
+    let tool = |name: &str| format!("{{name: {name}, http: {{url: 'http://x'}}}}");
+    let s1 = format!("name: s1\ntools: [{}, {}]\n", tool("b"), tool("a"));
+    let s2 = format!("name: s2\ntools: [{}, {}, {}]\n", tool("d"), tool("c"), tool("e"));
+    let case = Case::new(&[
+        ("a.toolset.yaml", "name: t1\ntools: [c, a, d]\n"),
+        ("y.skill.yaml", &s1),
+        ("z.skill.yaml", &s2),
+    ])
+    .deployment(
+        "resources:\n  skills:\n    kind: tool.Source\n    impl: skills\n    settings: {dir: \
+         skills, skills: [s1], toolsets: [t1], tools: [e, b]}\n  tools: {kind: tool.Assembly, \
+         impl: memory, deps: {tool: skills}}\n",
+    );
+    assert_eq!(names(&settings(&case)), ["b", "a", "c", "d", "e"]);
+}
+
+#[test]
+fn every_mistake_is_found_at_its_place() {
+    let skill = |rest: &str| format!("name: s\ntools:\n  - name: a\n{rest}");
+    let url = "    http:\n      url: http://x\n";
+    for (claim, file, text, expected) in [
+        ("max_repeats", "a.skill.yaml", skill(&format!("    max_repeats: two\n{url}")),
+            &["skills/a.skill.yaml:4:18: ", "`max_repeats`", "two"][..]),
+        ("max_repeats below -1", "a.skill.yaml", skill(&format!("    max_repeats: -2\n{url}")),
+            &[":4:18: ", "-1 or more"]),
+        ("unknown key", "a.skill.yaml", skill(&format!("    http:\n      uri: http://x\n")),
+            &[":5:7: unknown key `uri` (did you mean `url`?)"]),
+        ("no url", "a.skill.yaml", skill("    http: {method: GET}\n"), &["`url` is missing"]),
+        ("no request", "a.skill.yaml", skill("    description: d\n"), &["needs `http`"]),
+        ("both", "a.skill.yaml", skill(&format!("{url}    mcp: {{server: s, tool: t}}\n")),
+            &["`mcp` is a key of mcp tools"]),
+        ("template", "a.skill.yaml", skill("    http:\n      url: http://x/{{name}}\n"),
+            &[":5:21: `{{name}}` is no placeholder"]),
+        ("unclosed", "a.skill.yaml", skill("    http:\n      url: 'http://x/{{.a'\n"),
+            &[":5:22: `{{` is never closed"]),
+        ("host", "a.skill.yaml", skill("    http:\n      url: http://{{.h}}/\n"),
+            &[":5:19: ", "scheme, host or port"]),
+        ("body", "a.skill.yaml",
+            skill(&format!("{url}      body:\n        k: [1, 'a {{{{x}}}}']\n")),
+            &[":7:19: `{{x}}` is no placeholder"]),
+        ("header", "a.skill.yaml", skill(&format!("{url}      headers: {{'a b': c}}\n")),
+            &["`a b` cannot be the name of a header"]),
+        ("method", "a.skill.yaml", skill(&format!("{url}      method: 'G T'\n")),
+            &["`G T` is no method"]),
+        ("output outside", "a.skill.yaml", skill(&format!("    output_file: ../x\n{url}")),
+            &[":4:18: `../x` must be a file below"]),
+        ("output absolute", "a.skill.yaml", skill(&format!("    output_file: /etc/x\n{url}")),
+            &["`/etc/x` must be a file below"]),
+        ("pattern", "a.skill.yaml",
+            format!("name: s\nextract:\n  - {{tool: x, pattern: '[bad(', store: k}}\n{TOOL}"),
+            &["skills/a.skill.yaml:3:24: `[bad(` is no regular expression"]),
+        ("extract of a stranger", "a.skill.yaml",
+            format!("name: s\nextract:\n  - {{tool: xx, pattern: '(a)', store: k}}\n{TOOL}"),
+            &[":3:12: this skill has no tool `xx`"]),
+        ("required_env", "a.skill.yaml", format!("name: s\nrequired_env: [NOPE]\n{TOOL}"),
+            &[":2:16: the environment variable `NOPE` is not set"]),
+        ("env not required", "a.skill.yaml",
+            format!("name: s\nrequired_env: []\ntools:\n  - name: a\n    http:\n      \
+                     url: http://x/{{{{env:TOK}}}}\n"),
+            &["`TOK` is not in `required_env`"]),
+        ("no tools", "a.skill.yaml", "name: s\n".into(), &["needs a `system_prompt_append`"]),
+        ("empty file", "a.skill.yaml", "# nothing\n".into(), &["the file is empty"]),
+        ("mcp server", "a.skill.yaml",
+            skill("    type: mcp\n    mcp: {server: gh, tool: t}\n"),
+            &[":5:19: no MCP server is named `gh`"]),
+        ("toolset", "a.toolset.yaml", "name: t\ntools: [x]\n".into(),
+            &["skills/a.toolset.yaml:2:9: no skill has a tool `x`"]),
+        ("duplicate key", "a.skill.yaml", format!("name: s\nname: t\n{TOOL}"),
+            &[":2:1: duplicate key `name`"]),
+        ("retry", "a.skill.yaml", skill(&format!("    retry: {{max_attempts: 0}}\n{url}")),
+            &["`max_attempts` must be a whole number"]),
+        ("timeout", "a.skill.yaml", skill(&format!("    timeout: 0s\n{url}")),
+            &["`timeout` must be longer than 0"]),
+    ] {
+        let problems = Case::new(&[(file, &text)]).env("TOK", "sekret").problems();
+        let found = problems
+            .iter()
+            .any(|problem| expected.iter().all(|words| problem.contains(words)));
+        assert!(found, "{claim}: {expected:?}\n{problems:#?}");
+    }
+}
+
+#[test]
+fn duplicates_show_both_places_and_all_files_are_read() {
+    let broken = format!("name: s2\n{TOOL}typo: 1\n");
+    let case = Case::new(&[
+        ("a.skill.yaml", &format!("name: s1\n{TOOL}")),
+        ("b.skill.yaml", &broken),
+        ("c.skill.yaml", "name: s1\nsystem_prompt_append: x\n"),
+        ("d.toolset.yaml", "name: t\ntools: [y]\n"),
+    ]);
+    assert_eq!(
+        case.problems(),
+        [
+            "skills/b.skill.yaml:2:16: the tool `x` is there already, at skills/a.skill.yaml:2:16",
+            "skills/b.skill.yaml:3:1: unknown key `typo`",
+            "skills/c.skill.yaml:1:7: the skill `s1` is there already, at skills/a.skill.yaml:1:7",
+            "skills/d.toolset.yaml:2:9: no skill has a tool `y`",
+        ]
+    );
+}
+
+#[test]
+fn what_strict_yaml_reads_otherwise_than_it_looks_is_a_warning() {
+    let text = "name: s\ntools:\n  - name: a\n    description: reads # a thing\n    \
+                http: {url: 'http://x'}\nextract:\n  - tool: a\n    pattern: \"(\\d+)\"\n    \
+                store: n\n";
+    let case = Case::new(&[("a.skill.yaml", text)]);
+    let problems = case.problems();
+    assert_eq!(problems.len(), 2, "{problems:#?}");
+    assert!(problems[0].starts_with("skills/a.skill.yaml:4:18: "), "{}", problems[0]);
+    assert!(problems[0].contains("starts a comment"), "{}", problems[0]);
+    assert!(problems[1].starts_with("skills/a.skill.yaml:8:16: "), "{}", problems[1]);
+    assert!(settings(&case).library.skills[0].extract[0].pattern.is_match("12"));
+}
+
+#[test]
+fn a_missing_directory_is_an_error_and_an_empty_one_a_warning() {
+    let case = Case::new(&[]);
+    assert!(case.problems()[0].contains("has no file that ends in"));
+    std::fs::remove_dir(case.path().join("skills")).unwrap();
+    assert!(case.problems()[0].contains("does not exist"));
+}
+
+#[test]
+fn names_of_the_deployment_that_nothing_has_are_errors_with_the_nearest() {
+    let case = Case::new(&[("a.skill.yaml", &format!("name: weather\n{TOOL}"))]).deployment(
+        "resources:\n  skills:\n    kind: tool.Source\n    impl: skills\n    settings: {dir: \
+         skills, skills: [wether]}\n  tools: {kind: tool.Assembly, impl: memory, deps: {tool: \
+         skills}}\n",
+    );
+    let problems = case.problems();
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    assert!(problems[0].contains("no skill `wether` (did you mean `weather`?)"), "{problems:?}");
+}
