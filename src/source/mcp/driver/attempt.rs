@@ -18,8 +18,9 @@ use rmcp::transport::streamable_http_client::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
+use super::attendant::{Attendant, Held};
 use super::connection::{Bounds, Connection, ProgressTable, Unanswered, send};
-use super::connector::{Connector, Headers, Wire};
+use super::connector::{Connector, Headers, Http, Lines, Wire};
 use super::ending::{Ending, ended_for_good};
 use super::handler::{Handler, Person, log_level_request};
 use super::{Event, Events, listen};
@@ -36,11 +37,11 @@ use crate::source::mcp::transport::process::Process;
 use crate::source::mcp::{Protocol, ServerSettings};
 use crate::source::{FailureKind, LogOrigin};
 
-/// How long the end of a connection may take on our side (an HTTP session is deleted in it).
-const CLOSE: Duration = Duration::from_secs(6);
-
 /// How much of a line of stderr is read; the log cuts it further.
 const STDERR_BYTES: usize = 64 * 1024;
+
+/// A connection as the protocol library runs it.
+pub(super) type Service = RunningService<RoleClient, Handler>;
 
 /// What every attempt at one server needs.
 #[derive(Clone)]
@@ -114,129 +115,55 @@ impl Attempt {
             progress: progress.clone(),
             events: self.events.clone(),
         };
-        let mode = lifecycle(protocol);
-        let gone = CancellationToken::new();
         let http = matches!(wire, Wire::Http { .. });
-        let request_timeout = match &wire {
-            Wire::Http { timeout, .. } => *timeout,
-            Wire::Lines { .. } => None,
-        };
-        let mut process_kept = None;
-        let (service, mut ending) = match wire {
-            Wire::Lines {
-                reader,
-                writer,
-                stderr,
-                process,
-            } => {
-                if let Some(pid) = process.as_ref().map(|process| process.pid) {
-                    let epoch = self.epoch;
-                    send(&self.events, Event::Started { epoch, pid }).await;
-                }
-                let exit = process.as_ref().map(Process::exit);
-                let quiet = CancellationToken::new();
-                if let Some(stderr) = stderr {
-                    let (log, done) = (self.log.clone(), quiet.clone().drop_guard());
-                    // Not awaited at the end: somebody outside the group may hold it open.
-                    tokio::spawn(async move {
-                        let _done = done;
-                        drain(stderr, STDERR_BYTES, |line| {
-                            log.push(LogOrigin::Stderr, None, line);
-                        })
-                        .await;
-                    });
-                } else {
-                    quiet.cancel();
-                }
-                let stopping = process
-                    .as_ref()
-                    .map_or_else(|| close.clone(), Process::stopping);
-                process_kept = process;
-                let transport = LineTransport::start(
-                    reader,
-                    writer,
-                    LineSettings::new(self.tap.clone(), self.log.clone(), stopping, gone.clone()),
-                );
-                let mut ending = Ending {
-                    ended: gone.clone(),
-                    exit,
-                    quiet,
-                    seen: Seen::default(),
-                };
-                let served = tokio::select! {
-                    biased;
-                    served = handler.serve_with_lifecycle(transport, mode) => served,
-                    () = ended_for_good(ending.exit.clone()) => {
-                        return Err(ending.trouble().await.into());
-                    }
-                };
-                match served {
-                    Ok(service) => (service, ending),
-                    Err(error) => return Err(start(protocol, &mut ending, &error).await),
-                }
+        let (service, mut ending, held, request_timeout) = match wire {
+            Wire::Lines(lines) => {
+                let (service, ending, held) = self.over_lines(lines, handler, protocol).await?;
+                (service, ending, held, None)
             }
-            Wire::Http {
-                client,
-                url,
-                headers,
-                timeout,
-            } => {
-                let mut ending = Ending {
-                    ended: gone.clone(),
-                    exit: None,
-                    quiet: CancellationToken::new(),
-                    seen: Seen::default(),
-                };
-                let client = HttpClient {
-                    http: client,
-                    tap: self.tap.clone(),
-                    seen: ending.seen.clone(),
-                    timeout,
-                };
-                let transport =
-                    StreamableHttpClientTransport::with_client(client, http_config(url, headers));
-                match handler.serve_with_lifecycle(transport, mode).await {
-                    Ok(service) => (service, ending),
-                    Err(error) => return Err(start(protocol, &mut ending, &error).await),
-                }
+            Wire::Http(http) => {
+                let timeout = http.timeout;
+                let (service, ending) = self.over_http(http, handler, protocol).await?;
+                (service, ending, Held::default(), timeout)
             }
         };
         let peer = service.peer().clone();
         let info = peer
             .peer_info()
             .ok_or_else(|| Trouble::from(FailureKind::Other))?;
+        let modern = !info.protocol_version.has_initialize();
         let connection = Arc::new(Connection {
             epoch: self.epoch,
-            modern: !info.protocol_version.has_initialize(),
+            modern,
             http,
             has_tools: info.capabilities.tools.is_some(),
             has_resources: info.capabilities.resources.is_some(),
-            gone: gone.clone(),
+            gone: ending.ended.clone(),
             peer,
             progress,
             events: self.events.clone(),
             request_timeout,
-            asks_for_log: info.capabilities.logging.is_some()
-                && !info.protocol_version.has_initialize(),
+            asks_for_log: info.capabilities.logging.is_some() && modern,
             person: self.person.clone(),
         });
         // From here on the service is closed by its own task, exactly once.
-        self.tracker.spawn(attend(
-            service,
-            ending.clone(),
-            close.clone(),
-            gone.clone(),
-            process_kept,
-            self.epoch,
-            self.events.clone(),
-        ));
+        let listeners = TaskTracker::new();
+        let attendant = Attendant {
+            epoch: self.epoch,
+            ending: ending.clone(),
+            close: close.clone(),
+            listeners: listeners.clone(),
+            held,
+            events: self.events.clone(),
+        };
+        self.tracker.spawn(attendant.attend(service));
         check_revision(self.settings.protocol, &info)?;
         *stage.lock() = Stage::Listing;
         let listing = match list(&connection, &self.settings).await {
             Ok(listing) => listing,
             Err(unanswered) => return Err(ending.trouble_of_listing(unanswered).await.into()),
         };
-        self.begin_listening(&connection, &info, &close);
+        begin_listening(&connection, &info, &close, &listeners);
         Ok(Session {
             connection,
             introduction: translate::introduction(&info),
@@ -245,68 +172,119 @@ impl Attempt {
         })
     }
 
-    /// Subscribes to changes and log messages, as the revision has it.
-    fn begin_listening(
+    async fn over_lines(
         &self,
-        connection: &Arc<Connection>,
-        info: &ServerPeerInfo,
-        close: &CancellationToken,
-    ) {
-        let changes = info
-            .capabilities
-            .tools
-            .as_ref()
-            .is_some_and(|tools| tools.list_changed == Some(true));
-        if connection.modern {
-            // Over HTTP the open stream is also what tells that the server is gone.
-            if changes || connection.http {
-                self.tracker.spawn(listen::listen(
-                    Arc::clone(connection),
-                    changes,
-                    close.clone(),
-                ));
-            }
-        } else if info.capabilities.logging.is_some() {
-            let connection = Arc::clone(connection);
-            self.tracker.spawn(async move {
-                // Some servers send nothing until they were told a level; a refusal does no harm.
-                let _ = connection
-                    .request(log_level_request(), &Bounds::within(CLOSE))
-                    .await;
+        lines: Lines,
+        handler: Handler,
+        protocol: Protocol,
+    ) -> Result<(Service, Ending, Held), Start> {
+        let mut ending = Ending {
+            ended: CancellationToken::new(),
+            exit: lines.process.as_ref().map(Process::exit),
+            quiet: CancellationToken::new(),
+            seen: Seen::default(),
+        };
+        let mut held = Held::default();
+        let stopping = if let Some(process) = lines.process {
+            let (epoch, pid) = (self.epoch, process.pid);
+            send(&self.events, Event::Started { epoch, pid }).await;
+            let stopping = process.stopping();
+            held.process = Some(process);
+            stopping
+        } else {
+            let stopping = CancellationToken::new();
+            held.stop = Some(stopping.clone().drop_guard());
+            stopping
+        };
+        let quiet = ending.quiet.clone().drop_guard();
+        if let Some(stderr) = lines.stderr {
+            let log = self.log.clone();
+            // Not awaited at the end: somebody outside the group may hold it open.
+            tokio::spawn(async move {
+                let _quiet = quiet;
+                let each = |line: &str| log.push(LogOrigin::Stderr, None, line);
+                drain(stderr, STDERR_BYTES, each).await;
             });
+        }
+        let settings = LineSettings::new(
+            self.tap.clone(),
+            self.log.clone(),
+            stopping,
+            ending.ended.clone(),
+        );
+        let transport = LineTransport::start(lines.reader, lines.writer, settings);
+        let served = tokio::select! {
+            biased;
+            served = handler.serve_with_lifecycle(transport, lifecycle(protocol)) => served,
+            () = ended_for_good(ending.exit.clone()) => {
+                return Err(ending.trouble().await.into());
+            }
+        };
+        match served {
+            Ok(service) => Ok((service, ending, held)),
+            Err(error) => Err(start(protocol, &mut ending, &error).await),
+        }
+    }
+
+    async fn over_http(
+        &self,
+        http: Http,
+        handler: Handler,
+        protocol: Protocol,
+    ) -> Result<(Service, Ending), Start> {
+        let mut ending = Ending {
+            ended: CancellationToken::new(),
+            exit: None,
+            quiet: CancellationToken::new(),
+            seen: Seen::default(),
+        };
+        let client = HttpClient {
+            http: http.client,
+            tap: self.tap.clone(),
+            seen: ending.seen.clone(),
+            timeout: http.timeout,
+        };
+        let config = http_config(http.url, http.headers);
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        match handler
+            .serve_with_lifecycle(transport, lifecycle(protocol))
+            .await
+        {
+            Ok(service) => Ok((service, ending)),
+            Err(error) => Err(start(protocol, &mut ending, &error).await),
         }
     }
 }
 
-/// Keeps the service until it is closed by us or by the other side.
-async fn attend(
-    service: RunningService<RoleClient, Handler>,
-    mut ending: Ending,
-    close: CancellationToken,
-    gone: CancellationToken,
-    process: Option<Process>,
-    epoch: Epoch,
-    events: Events,
+/// Subscribes to changes and log messages, as the revision has it.
+fn begin_listening(
+    connection: &Arc<Connection>,
+    info: &ServerPeerInfo,
+    close: &CancellationToken,
+    listeners: &TaskTracker,
 ) {
-    let stop = service.cancellation_token();
-    let waiting = service.waiting();
-    tokio::pin!(waiting);
-    let lost = tokio::select! {
-        biased;
-        () = close.cancelled() => false,
-        () = ending.ended.cancelled() => true,
-        _ = ended_for_good(ending.exit.clone()) => true,
-        _ = &mut waiting => true,
-    };
-    gone.cancel();
-    if lost {
-        let trouble = ending.trouble().await;
-        send(&events, Event::Lost { epoch, trouble }).await;
+    let changes = info
+        .capabilities
+        .tools
+        .as_ref()
+        .is_some_and(|tools| tools.list_changed == Some(true));
+    let connection = Arc::clone(connection);
+    if connection.modern {
+        // Over HTTP the open stream is also what tells that the server is gone.
+        if changes || connection.http {
+            listeners.spawn(listen::listen(connection, changes, close.clone()));
+        }
+    } else if info.capabilities.logging.is_some() {
+        listeners.spawn(async move {
+            // Some servers send nothing until they were told a level; a refusal does no harm.
+            let bounds = Bounds {
+                deadline: None,
+                cancel: connection.gone.clone(),
+                progress: None,
+            };
+            let _ = connection.request(log_level_request(), &bounds).await;
+        });
     }
-    stop.cancel();
-    // Stdin is closed and the process ends in parallel to the rest.
-    drop(process);
-    let _ = tokio::time::timeout(CLOSE, &mut waiting).await;
 }
 
 /// How far an attempt with one revision came.

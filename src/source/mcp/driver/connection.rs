@@ -66,16 +66,6 @@ pub(in super::super) struct Bounds {
     pub(in super::super) progress: Option<watch::Sender<Option<Progress>>>,
 }
 
-impl Bounds {
-    pub(in super::super) fn within(time: Duration) -> Self {
-        Self {
-            deadline: Instant::now().checked_add(time),
-            cancel: CancellationToken::new(),
-            progress: None,
-        }
-    }
-}
-
 /// How a request ended without a result.
 #[derive(Clone, Debug)]
 pub(in super::super) enum Unanswered {

@@ -21,20 +21,26 @@ pub(super) type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// What an opened way to the server consists of.
 pub(in super::super) enum Wire {
-    /// Lines in both directions, with the process behind them if there is one.
-    Lines {
-        reader: Box<dyn AsyncRead + Send + Unpin>,
-        writer: Box<dyn AsyncWrite + Send + Unpin>,
-        stderr: Option<Box<dyn AsyncRead + Send + Unpin>>,
-        process: Option<Process>,
-    },
-    /// An address.
-    Http {
-        client: reqwest::Client,
-        url: Arc<str>,
-        headers: Headers,
-        timeout: Option<Duration>,
-    },
+    /// Lines in both directions.
+    Lines(Lines),
+    /// Requests to an address.
+    Http(Http),
+}
+
+/// Lines, with the process behind them if there is one.
+pub(in super::super) struct Lines {
+    pub(in super::super) reader: Box<dyn AsyncRead + Send + Unpin>,
+    pub(in super::super) writer: Box<dyn AsyncWrite + Send + Unpin>,
+    pub(in super::super) stderr: Option<Box<dyn AsyncRead + Send + Unpin>>,
+    pub(in super::super) process: Option<Process>,
+}
+
+/// An address, and how it is asked.
+pub(in super::super) struct Http {
+    pub(super) client: reqwest::Client,
+    pub(super) url: Arc<str>,
+    pub(super) headers: Headers,
+    pub(super) timeout: Option<Duration>,
 }
 
 /// Opens the way to a server. The seam behind which tests put a server of their own.
@@ -67,12 +73,12 @@ impl Configured {
             .get_or_try_init(|| async { http_transport::client() })
             .await?
             .clone();
-        Ok(Wire::Http {
+        Ok(Wire::Http(Http {
             client,
             url: url.into(),
             headers: http_transport::headers(headers)?,
             timeout,
-        })
+        }))
     }
 }
 
@@ -98,12 +104,12 @@ impl Connector for Configured {
                         cwd: cwd.clone(),
                     };
                     let (process, pipes) = Process::start(&program, tracker).await?;
-                    Ok(Wire::Lines {
+                    Ok(Wire::Lines(Lines {
                         reader: Box::new(pipes.stdout),
                         writer: Box::new(pipes.stdin),
                         stderr: Some(Box::new(pipes.stderr)),
                         process: Some(process),
-                    })
+                    }))
                 }
             }
         })

@@ -2,6 +2,7 @@
 //! person sees. The only owner of the server's state.
 
 mod attempt;
+mod attendant;
 mod call;
 mod connection;
 mod connector;
@@ -32,9 +33,9 @@ use crate::source::{Failure, FailureKind, OrderError, ServerOrder, ServerState};
 use attempt::{Attempt, Failed, Session};
 
 pub(super) use connection::{Bounds, Connection, Unanswered};
-#[cfg(test)]
-pub(super) use connector::Wire;
 pub(super) use connector::{Configured, Connector};
+#[cfg(test)]
+pub(super) use connector::{Lines, Wire};
 pub(super) use handler::Person;
 pub(super) use server::Server;
 

@@ -429,12 +429,12 @@ async fn a_mute_server_is_given_up_after_the_connect_timeout() {
             });
             let (reader, writer) = tokio::io::split(ours);
             Box::pin(async {
-                Ok(Wire::Lines {
+                Ok(Wire::Lines(Lines {
                     reader: Box::new(reader),
                     writer: Box::new(writer),
                     stderr: None,
                     process: None,
-                })
+                }))
             })
         }
     }

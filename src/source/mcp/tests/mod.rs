@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::driver::{Connector, Wire};
+use super::driver::{Connector, Lines, Wire};
 use super::transport::Trouble;
 use super::*;
 use crate::source::{FailureKind, ServerState, ServerStatus};
@@ -87,12 +87,12 @@ impl Connector for Memory {
         });
         let (reader, writer) = tokio::io::split(ours);
         Box::pin(async {
-            Ok(Wire::Lines {
+            Ok(Wire::Lines(Lines {
                 reader: Box::new(reader),
                 writer: Box::new(writer),
                 stderr: None,
                 process: None,
-            })
+            }))
         })
     }
 }
