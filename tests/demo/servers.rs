@@ -1,4 +1,4 @@
-//! The demo servers as processes: how they serve, and how they end.
+//! The demo servers as processes: how they serve, how they end, and that the demo finds them.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,6 +6,7 @@
     reason = "what fails here fails the test"
 )]
 
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,6 +19,12 @@ use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
+use toolcrib::deployment::{SourceSettings, Supplied, load_text};
+use toolcrib::registry::Registry;
+use toolcrib::secrets::Secrets;
+use toolcrib::source::Source as _;
+use toolcrib::source::mcp::{McpContext, McpSource, TransportSettings};
+use toolcrib::tool::Invocation;
 
 /// Far more than anything here takes; what hangs fails instead of blocking the run.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -134,4 +141,65 @@ async fn clock_dies_as_scripted_with_a_last_line() {
     }
     assert_eq!(ended, Some(137));
     assert!(last.contains("(scripted outage)"), "{last}");
+}
+
+#[tokio::test]
+async fn the_demo_deployment_reaches_its_three_servers_and_their_tools() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut web = server(&["web"]);
+    let first = lines(&mut web).next_line().await.unwrap().unwrap();
+    let url = first.strip_prefix("[web] serving ").unwrap();
+    let now = toolcrib::clock::Stamp::now().wall.as_second().to_string();
+    let variables = Supplied::only([("TOOLCRIB_DEMO_URL", url), ("TOOLCRIB_DEMO_STARTED", &now)]);
+    let text = include_str!("../../config/demo.yaml");
+    let deployment = load_text("demo", text, Path::new("/"), &variables)
+        .unwrap()
+        .deployment;
+    let spec = deployment.source("servers").unwrap();
+    let SourceSettings::Mcp(mut settings) = spec.settings.clone() else {
+        panic!("{spec:?}");
+    };
+    // Whatever is installed under that name on this machine is not what is tested.
+    for server in &mut settings.servers {
+        if let TransportSettings::Stdio { command, .. } = &mut server.transport {
+            *command = env!("CARGO_BIN_EXE_toolcrib").to_owned();
+        }
+    }
+    let names: Vec<String> = settings
+        .servers
+        .iter()
+        .map(|server| server.name.clone())
+        .collect();
+    let registry = Arc::new(Registry::new());
+    let context = McpContext::new(Arc::clone(&registry), Secrets::default());
+    let source = McpSource::start("servers".into(), spec.place, settings, context);
+    for name in &names {
+        source.wait_ready(name, PATIENCE).await.unwrap();
+    }
+    let catalog = registry.catalog();
+    let exposures = deployment.assemblies[0]
+        .dynamic
+        .as_ref()
+        .unwrap()
+        .exposures
+        .clone();
+    for (name, _) in exposures.iter().filter(|(name, _)| name.contains("__")) {
+        assert!(
+            catalog.get(name).is_some(),
+            "`{name}` is not among the tools"
+        );
+    }
+    let resources = catalog.get("files__read_resource");
+    assert!(
+        resources.is_some(),
+        "the files are offered as resources too"
+    );
+    let entry = Arc::clone(catalog.get("clock__calculate").unwrap());
+    let arguments = json!({"expression": "6 * 7"}).as_object().cloned().unwrap();
+    let result = entry.tool.execute(Invocation::bare(arguments)).await;
+    assert!(
+        !result.is_error() && result.all_text().contains("42"),
+        "{result:?}"
+    );
+    source.close().await;
 }
