@@ -203,3 +203,36 @@ async fn the_demo_deployment_reaches_its_three_servers_and_their_tools() {
     );
     source.close().await;
 }
+
+#[tokio::test]
+async fn the_demo_shows_the_tools_of_all_its_servers_embedded_and_as_a_file() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/demo.yaml");
+    for arguments in [&["tools", "--json"][..], &["-c", file, "tools", "--json"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+            .args(arguments)
+            .current_dir(nowhere.path())
+            .env("HOME", nowhere.path())
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("TOOLCRIB_CONFIG")
+            .kill_on_drop(true)
+            .output();
+        let output = tokio::time::timeout(PATIENCE, output)
+            .await
+            .unwrap()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        let tools: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+        for name in [
+            "files__read_file",
+            "clock__now",
+            "web__fetch_page",
+            "mail_send",
+            "tool_search",
+        ] {
+            let there = tools.iter().any(|tool| tool["name"] == name);
+            assert!(there, "{arguments:?}: `{name}` is missing\n{said}");
+        }
+    }
+}

@@ -31,7 +31,7 @@ pub(crate) struct Opened {
     pub(crate) notes: Vec<Note>,
     /// The values to mask.
     pub(crate) secrets: Secrets,
-    /// What the embedded demo needs while it runs.
+    /// What the demo needs while it runs, embedded or as a file.
     pub(crate) host: Option<demo::Host>,
 }
 
@@ -60,8 +60,10 @@ pub(crate) fn open(global: &Global, server: &[String]) -> Result<Opened, Failure
             None => return open_demo(),
         }
     }
-    let loaded = load_inputs(&inputs, &ProcessEnvironment)?;
-    Ok(Opened::new(loaded, None))
+    // The demo's file, or a copy of it, may be named like any other.
+    let environment = demo::OnDemand::over(&ProcessEnvironment);
+    let loaded = load_inputs(&inputs, &environment)?;
+    Ok(Opened::new(loaded, environment.into_host()))
 }
 
 /// What the options name, in the order in which sources hold contested names.

@@ -52,7 +52,10 @@ pub(crate) async fn start(
         warnings: opened.warnings.iter().map(ToString::to_string).collect(),
         ..Options::default()
     };
-    let host = opened.host.as_ref().map(demo::Host::start);
+    let host = match &opened.host {
+        Some(host) => Some(host.start().await),
+        None => None,
+    };
     match Runtime::start(&opened.deployment, options).await {
         Ok(runtime) => Ok((runtime, host)),
         Err(error) => {

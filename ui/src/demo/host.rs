@@ -1,17 +1,19 @@
 //! Keeps the demo's HTTP server running while the demo deployment runs, and gives the deployment
 //! the variables it names.
 
+use std::cell::{Cell, OnceCell};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use toolcrib::clock::Stamp;
-use toolcrib::deployment::{Deployment, SourceSettings};
+use toolcrib::deployment::{Deployment, EnvValue, Environment, SourceSettings};
 use toolcrib::source::mcp::TransportSettings;
 
 use super::web;
@@ -28,6 +30,14 @@ const HEALTHY: Duration = Duration::from_secs(10);
 
 /// How long a server may take to end after its stdin was closed.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How often a starting server is tried, and how long it is waited for.
+const KNOCK: Duration = Duration::from_millis(10);
+const LONGEST_START: Duration = Duration::from_secs(5);
+
+/// The variables that a deployment may name.
+const URL: &str = "TOOLCRIB_DEMO_URL";
+const STARTED: &str = "TOOLCRIB_DEMO_STARTED";
 
 /// What the demo deployment needs from this process. Making one starts nothing.
 #[derive(Clone, Debug)]
@@ -53,15 +63,13 @@ impl Host {
     /// The variables that the demo deployment expands. They are no secrets.
     pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
         let url = format!("http://{}{}", self.address, web::PATH);
-        [
-            ("TOOLCRIB_DEMO_URL", url),
-            ("TOOLCRIB_DEMO_STARTED", self.began.to_string()),
-        ]
+        [(URL, url), (STARTED, self.began.to_string())]
     }
 
-    /// Starts the server and keeps it running. Its lines on stderr become log events, so that they
-    /// never touch the terminal.
-    pub(crate) fn start(&self) -> Running {
+    /// Starts the server, keeps it running, and returns when it can be reached or some time has
+    /// passed: a deployment that came first would count its first attempt as failed. Its lines on
+    /// stderr become log events, so that they never touch the terminal.
+    pub(crate) async fn start(&self) -> Running {
         let stop = CancellationToken::new();
         let mut command = Command::new(&self.program);
         command
@@ -75,10 +83,66 @@ impl Host {
             .process_group(0)
             .kill_on_drop(true);
         let task = tokio::spawn(supervise(command, stop.clone()));
-        Running {
+        let running = Running {
             stop,
             task: AbortOnDropHandle::new(task),
+        };
+        let reached = async {
+            while TcpStream::connect(self.address).await.is_err() {
+                tokio::time::sleep(KNOCK).await;
+            }
+        };
+        // What is wrong when it stays unreachable is in the log and in the state of the server.
+        let _ = tokio::time::timeout(LONGEST_START, reached).await;
+        running
+    }
+}
+
+/// The environment for files that may be copies of the demo: its variables are supplied when a
+/// file asks for them and they are not set. They are no secrets.
+pub(crate) struct OnDemand<'e> {
+    otherwise: &'e dyn Environment,
+    host: OnceCell<Option<Host>>,
+    needs_server: Cell<bool>,
+}
+
+impl<'e> OnDemand<'e> {
+    /// What `otherwise` has set counts.
+    pub(crate) fn over(otherwise: &'e dyn Environment) -> Self {
+        Self {
+            otherwise,
+            host: OnceCell::new(),
+            needs_server: Cell::new(false),
         }
+    }
+
+    /// The host, if a file asked for its server.
+    pub(crate) fn into_host(self) -> Option<Host> {
+        let host = self.host.into_inner().flatten();
+        host.filter(|_| self.needs_server.get())
+    }
+}
+
+impl Environment for OnDemand<'_> {
+    fn get(&self, name: &str) -> Option<EnvValue> {
+        if let Some(value) = self.otherwise.get(name) {
+            return Some(value);
+        }
+        if ![URL, STARTED].contains(&name) {
+            return None;
+        }
+        // Without a free port the variable is unset, which the file's reader reports.
+        let host = self.host.get_or_init(|| Host::new().ok()).as_ref()?;
+        self.needs_server
+            .set(self.needs_server.get() || name == URL);
+        let (_, value) = host
+            .variables()
+            .into_iter()
+            .find(|(known, _)| *known == name)?;
+        Some(EnvValue {
+            value,
+            secret: false,
+        })
     }
 }
 
@@ -177,6 +241,8 @@ fn use_own_binary_in(source: &mut SourceSettings, program: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use toolcrib::source::mcp::{McpSettings, Protocol, ServerSettings};
 
     use super::*;
@@ -233,6 +299,31 @@ mod tests {
         );
         assert!(address.starts_with("http://127.0.0.1:") && address.ends_with("/mcp"));
         assert!(seconds.parse::<i64>().unwrap() > 1_700_000_000);
+    }
+
+    #[test]
+    fn a_file_that_asks_for_the_server_gets_one_and_others_do_not() {
+        let mut set = HashMap::new();
+        let nothing = HashMap::new();
+        let asked = |set: &HashMap<String, EnvValue>, names: &[&str]| {
+            let environment = OnDemand::over(set);
+            let found: Vec<bool> = names
+                .iter()
+                .map(|name| environment.get(name).is_some_and(|value| !value.secret))
+                .collect();
+            (found, environment.into_host().is_some())
+        };
+        assert_eq!(
+            asked(&nothing, &[STARTED, "HOME"]),
+            (vec![true, false], false)
+        );
+        assert_eq!(asked(&nothing, &[URL, STARTED]), (vec![true, true], true));
+        let own = EnvValue {
+            value: "http://own".into(),
+            secret: true,
+        };
+        set.insert(URL.to_owned(), own);
+        assert_eq!(asked(&set, &[URL, STARTED]), (vec![false, true], false));
     }
 
     #[test]

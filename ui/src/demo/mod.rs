@@ -22,7 +22,7 @@ use toolcrib::clock::Stamp;
 
 use clock::Clock;
 use files::Files;
-pub(crate) use host::{Host, Running, use_own_binary};
+pub(crate) use host::{Host, OnDemand, Running, use_own_binary};
 use outages::{Fate, fate};
 use server::{Server, Toolset, say};
 
