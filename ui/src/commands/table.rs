@@ -151,7 +151,7 @@ mod tests {
     fn the_last_column_is_cut_at_the_edge_of_a_terminal_alone() {
         let mut table = Table::new(["N", "WHAT"]);
         table.row([Cell::new("a"), Cell::new("twenty-two columns, ok")]);
-        let line = |columns, ascii| {
+        let line = |columns: Option<u16>, ascii| {
             let look = Look {
                 size: columns.map(|columns| (columns, 24)),
                 ascii,
