@@ -19,6 +19,7 @@ pub mod middleware;
 pub mod observe;
 pub mod registry;
 pub mod runtime;
+pub mod scenario;
 pub mod secrets;
 pub mod session;
 pub mod source;

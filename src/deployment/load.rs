@@ -70,7 +70,7 @@ pub fn load_text(
     load_text_with(name, text, base_dir, environment, &Secrets::default())
 }
 
-pub(super) fn load_text_with(
+pub(crate) fn load_text_with(
     name: &str,
     text: &str,
     base_dir: &Path,

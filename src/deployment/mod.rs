@@ -26,6 +26,7 @@ mod skills;
 
 pub use combine::{Input, combine, from_command, from_url, load_inputs};
 pub use environment::{EnvValue, Environment, ProcessEnvironment, Supplied};
+pub(crate) use load::load_text_with;
 pub use load::{Loaded, load_file, load_text, read_text};
 pub use model::{
     AssemblyImpl, AssemblySpec, Deployment, LoopSpec, ModelSpec, Origin, SourceSettings, SourceSpec,

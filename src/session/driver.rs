@@ -11,7 +11,7 @@ use crate::discovery::session::{CallEnd, Effect, EndedCall, ExposeError};
 use crate::discovery::{Session, TOOL_SEARCH, VisibleSet};
 use crate::executor::{Executor, Outcome};
 use crate::registry::nearest;
-use crate::tool::{Call, CallId};
+use crate::tool::{Call, CallId, Definition};
 
 /// Which calls run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +163,8 @@ impl SessionDriver {
             });
             reports.push(report);
         }
+        let loaded = self.loaded_by_calls(&reports);
+        self.session.learn(loaded);
         self.apply(ended, &mut reports);
         RoundReport {
             record: Arc::clone(self.session.current()),
@@ -187,6 +189,16 @@ impl SessionDriver {
         } else {
             Effect::None
         }
+    }
+
+    /// The definitions of lazy tools that were called, as far as they are loaded by now.
+    fn loaded_by_calls(&self, reports: &[CallReport]) -> Vec<Definition> {
+        let catalog = self.executor.registry().catalog();
+        reports
+            .iter()
+            .filter(|report| report.outcome.is_some())
+            .filter_map(|report| catalog.get(&report.tool)?.tool.loader()?.loaded())
+            .collect()
     }
 
     /// Applies the batch and completes the answers of its searches.

@@ -173,6 +173,19 @@ async fn a_lazy_hit_is_loaded_and_sent_with_its_loaded_definition() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lazy_tool_that_its_call_has_loaded_is_admitted_with_its_loaded_size() {
+    let tools = vec![lazy("a_tool", "works on apple", false)];
+    let bench = Bench::new(tools, Some(DynamicSettings::default())).await;
+    let mut driver = bench.session();
+    driver.begin_round();
+    let calls = vec![Call::new("a_tool", json!({}))];
+    driver.run(calls, Gate::Open).await;
+    assert_eq!(driver.session().pool().bytes(), 600);
+    driver.begin_round();
+    assert_eq!(driver.session().current().ledger, []);
+}
+
+#[tokio::test(start_paused = true)]
 async fn wrong_arguments_of_a_search_are_a_validation_result_and_have_no_effect() {
     let bench = Bench::new(
         vec![tool("a_tool", "works on apple")],

@@ -149,22 +149,28 @@ impl Session {
         Ok(())
     }
 
+    /// Takes over the definitions of lazy tools that were loaded in the course of the batch, so
+    /// that they count with what they turned out to be (rule 4.7).
+    pub fn learn(&mut self, definitions: impl IntoIterator<Item = Definition>) {
+        let exposures = &self.exposures;
+        let news: Vec<Definition> = definitions
+            .into_iter()
+            .filter(|definition| {
+                let known = exposures.get(definition.name());
+                known.is_some_and(|tool| tool.definition != *definition)
+            })
+            .collect();
+        if !news.is_empty() {
+            self.see(Arc::new(exposures.with_definitions(news)));
+        }
+    }
+
     /// Applies what a batch does to the pool, in the order of its calls, once all of them have
     /// ended, and completes the answers of all its searches from one visible set (rules 5.2, 6.4
     /// and 7.3). The answers come in the order of the search calls.
     pub fn apply_batch(&mut self, calls: Vec<EndedCall>) -> Vec<SearchAnswer> {
         let loaded = loaded_by(&calls);
-        let news: Vec<Definition> = loaded
-            .values()
-            .filter(|definition| {
-                let known = self.exposures.get(definition.name());
-                known.is_some_and(|tool| tool.definition != **definition)
-            })
-            .cloned()
-            .collect();
-        if !news.is_empty() {
-            self.see(Arc::new(self.exposures.with_definitions(news)));
-        }
+        self.learn(loaded.values().cloned());
         let mut notes = Vec::with_capacity(calls.len());
         let mut searches = Vec::new();
         for call in calls {
