@@ -65,6 +65,19 @@ pub trait Source: Send + Sync + 'static {
     /// Gives an order to one server and answers with a sentence that says what was done.
     fn order(&self, server: &str, order: ServerOrder) -> BoxFuture<'_, Result<String, OrderError>>;
 
+    /// Accepts definitions of one server that its `pin` file holds back (rule 8.1): one tool by
+    /// its name, or all that the server offers now. Answers with a sentence that says what was
+    /// done. Sources without such files refuse.
+    fn accept(
+        &self,
+        server: &str,
+        tool: Option<&str>,
+    ) -> BoxFuture<'_, Result<String, OrderError>> {
+        let _ = tool;
+        let told = format!("`{server}` has no `pin` file");
+        Box::pin(async { Err(OrderError::NotNow(told)) })
+    }
+
     /// Stops everything that the source started: connections, tasks, child processes. Idempotent.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

@@ -228,16 +228,6 @@ impl McpSource {
         }))
     }
 
-    /// Accepts definitions that the `pin` file of a server holds back: one tool by its name here,
-    /// or all that the server offers now. Answers with a sentence that says what was done.
-    ///
-    /// # Errors
-    /// When there is no such server, no `pin` file or no such tool, or it cannot be written.
-    pub async fn accept(&self, server: &str, tool: Option<&str>) -> Result<String, OrderError> {
-        let tool = tool.map(str::to_owned);
-        self.send(server, |reply| Order::Accept(tool, reply)).await
-    }
-
     async fn send(
         &self,
         server: &str,
@@ -281,6 +271,15 @@ impl Source for McpSource {
             self.send(&server, |reply| Order::Server(order, reply))
                 .await
         })
+    }
+
+    fn accept(
+        &self,
+        server: &str,
+        tool: Option<&str>,
+    ) -> BoxFuture<'_, Result<String, OrderError>> {
+        let (server, tool) = (server.to_owned(), tool.map(str::to_owned));
+        Box::pin(async move { self.send(&server, |reply| Order::Accept(tool, reply)).await })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -26,16 +26,54 @@ async fn ask(
 #[tokio::test]
 async fn arguments_are_encoded_by_where_they_stand() {
     for (claim, http, arguments, target) in [
-        ("one segment", "url: U/repos/{{.r}}/x", json!({"r": "a/../b?q=1#f"}),
-            "/repos/a%2F..%2Fb%3Fq%3D1%23f/x"),
-        ("unreserved", "url: U/{{.r}}", json!({"r": "aZ09-._~"}), "/aZ09-._~"),
-        ("utf-8", "url: U/{{.r}}", json!({"r": "日 é"}), "/%E6%97%A5%20%C3%A9"),
-        ("every digit", "url: U/{{.r}}", json!({"r": u64::MAX}), "/18446744073709551615"),
-        ("a list", "url: U/{{.r}}", json!({"r": ["a", 1]}), "/%5B%22a%22%2C1%5D"),
-        ("query", "url: U/?q={{.q}}&z=1", json!({"q": "a b&c=d"}), "/?q=a+b%26c%3Dd&z=1"),
-        ("env in the path is raw", "url: U/{{env:TOK}}/x", json!({}), "/sek/ret+1/x"),
-        ("query map replaces", "url: U/?a=1&b=2\nquery: {a: '{{.q}}', c: 3}", json!({"q": "x y"}),
-            "/?b=2&a=x+y&c=3"),
+        (
+            "one segment",
+            "url: U/repos/{{.r}}/x",
+            json!({"r": "a/../b?q=1#f"}),
+            "/repos/a%2F..%2Fb%3Fq%3D1%23f/x",
+        ),
+        (
+            "unreserved",
+            "url: U/{{.r}}",
+            json!({"r": "aZ09-._~"}),
+            "/aZ09-._~",
+        ),
+        (
+            "utf-8",
+            "url: U/{{.r}}",
+            json!({"r": "日 é"}),
+            "/%E6%97%A5%20%C3%A9",
+        ),
+        (
+            "every digit",
+            "url: U/{{.r}}",
+            json!({"r": u64::MAX}),
+            "/18446744073709551615",
+        ),
+        (
+            "a list",
+            "url: U/{{.r}}",
+            json!({"r": ["a", 1]}),
+            "/%5B%22a%22%2C1%5D",
+        ),
+        (
+            "query",
+            "url: U/?q={{.q}}&z=1",
+            json!({"q": "a b&c=d"}),
+            "/?q=a+b%26c%3Dd&z=1",
+        ),
+        (
+            "env in the path is raw",
+            "url: U/{{env:TOK}}/x",
+            json!({}),
+            "/sek/ret+1/x",
+        ),
+        (
+            "query map replaces",
+            "url: U/?a=1&b=2\nquery: {a: '{{.q}}', c: 3}",
+            json!({"q": "x y"}),
+            "/?b=2&a=x+y&c=3",
+        ),
     ] {
         let (wire, result) = ask(vec![ok("ok")], http, arguments).await;
         assert_eq!(wire.only().target(), target, "{claim}: {result:?}");
@@ -45,16 +83,49 @@ async fn arguments_are_encoded_by_where_they_stand() {
 #[tokio::test]
 async fn what_does_not_fit_is_not_sent() {
     for (claim, http, arguments, kind, words) in [
-        ("missing in the path", "url: U/{{.r}}", json!({}), ErrorKind::Validation, "`r`"),
-        ("null in the path", "url: U/{{.r}}", json!({"r": null}), ErrorKind::Validation, "`r`"),
-        ("dots", "url: U/{{.r}}/x", json!({"r": ".."}), ErrorKind::Validation, "`r`"),
-        ("header", "url: U/\nheaders: {X-A: '{{.v}}'}", json!({"v": "a\r\nX-Evil: 1"}),
-            ErrorKind::Validation, "`X-A`"),
-        ("unset", "url: U/{{env:UNSET}}", json!({}), ErrorKind::NotAvailable, "`UNSET`"),
+        (
+            "missing in the path",
+            "url: U/{{.r}}",
+            json!({}),
+            ErrorKind::Validation,
+            "`r`",
+        ),
+        (
+            "null in the path",
+            "url: U/{{.r}}",
+            json!({"r": null}),
+            ErrorKind::Validation,
+            "`r`",
+        ),
+        (
+            "dots",
+            "url: U/{{.r}}/x",
+            json!({"r": ".."}),
+            ErrorKind::Validation,
+            "`r`",
+        ),
+        (
+            "header",
+            "url: U/\nheaders: {X-A: '{{.v}}'}",
+            json!({"v": "a\r\nX-Evil: 1"}),
+            ErrorKind::Validation,
+            "`X-A`",
+        ),
+        (
+            "unset",
+            "url: U/{{env:UNSET}}",
+            json!({}),
+            ErrorKind::NotAvailable,
+            "`UNSET`",
+        ),
     ] {
         let (wire, result) = ask(vec![ok("ok")], http, arguments).await;
         assert_eq!(result.error_kind, Some(kind), "{claim}");
-        assert!(result.all_text().contains(words), "{claim}: {}", result.all_text());
+        assert!(
+            result.all_text().contains(words),
+            "{claim}: {}",
+            result.all_text()
+        );
         assert!(wire.requests().is_empty(), "{claim}");
     }
 }
@@ -63,7 +134,12 @@ async fn what_does_not_fit_is_not_sent() {
 async fn a_body_keeps_its_types_and_is_json_by_default() {
     let http = "url: U/\nmethod: put\nbody:\n  n: {{.n}}\n  t: 'n={{.n}}'\n  gone: {{.gone}}\n  \
                 list: [{{.gone}}, {{.o}}]\n  yes: true\n";
-    let (wire, _) = ask(vec![ok("")], http, json!({"n": 5, "o": {"b": 1, "a": [null]}})).await;
+    let (wire, _) = ask(
+        vec![ok("")],
+        http,
+        json!({"n": 5, "o": {"b": 1, "a": [null]}}),
+    )
+    .await;
     let seen = wire.only();
     assert_eq!(seen.line(), "PUT / HTTP/1.1");
     assert_eq!(seen.header("content-type"), Some("application/json"));
@@ -93,17 +169,29 @@ async fn answers_become_parts_by_type_charset_and_encoding() {
         ];
         reply("200 OK", &[("Content-Encoding", "gzip")], bytes)
     };
-    let typed = |content_type: &str, body: &[u8]| {
-        reply("200 OK", &[("Content-Type", content_type)], body)
-    };
+    let typed =
+        |content_type: &str, body: &[u8]| reply("200 OK", &[("Content-Type", content_type)], body);
     let text = |text: &str| Part::Text(text.into());
     for (claim, answer, parts) in [
-        ("json", typed("application/json", b"{\"a\":1}"),
-            vec![text("{\"a\":1}"), Part::json(json!({"a": 1}))]),
-        ("latin1", typed("text/plain; charset=iso-8859-1", b"caf\xe9"), vec![text("café")]),
+        (
+            "json",
+            typed("application/json", b"{\"a\":1}"),
+            vec![text("{\"a\":1}"), Part::json(json!({"a": 1}))],
+        ),
+        (
+            "latin1",
+            typed("text/plain; charset=iso-8859-1", b"caf\xe9"),
+            vec![text("café")],
+        ),
         ("gzip", gzip, vec![text("hello")]),
-        ("image", typed("image/png", b"\x89PNG"), vec![Part::Image {
-            bytes: b"\x89PNG".as_slice().into(), media_type: "image/png".into() }]),
+        (
+            "image",
+            typed("image/png", b"\x89PNG"),
+            vec![Part::Image {
+                bytes: b"\x89PNG".as_slice().into(),
+                media_type: "image/png".into(),
+            }],
+        ),
     ] {
         let (_, result) = ask(vec![answer], "url: U/", nothing()).await;
         assert_eq!(result.parts, parts, "{claim}");
@@ -114,7 +202,10 @@ async fn answers_become_parts_by_type_charset_and_encoding() {
 async fn a_body_is_read_to_one_mebibyte_and_no_further() {
     let whole = "x".repeat(1_048_576);
     let (_, result) = ask(vec![ok(&whole)], "url: U/", nothing()).await;
-    assert_eq!((result.all_text().len(), result.truncated), (1_048_576, false));
+    assert_eq!(
+        (result.all_text().len(), result.truncated),
+        (1_048_576, false)
+    );
     let (_, result) = ask(vec![ok(&(whole + "y"))], "url: U/", nothing()).await;
     assert!(result.truncated);
     assert!(result.all_text().ends_with("x…[result truncated]"));
@@ -127,8 +218,14 @@ async fn another_status_is_an_error_with_status_words_and_no_secret() {
     let (_, result) = ask(vec![answer], "url: U/p?key={{env:TOK}}", nothing()).await;
     assert_eq!(result.error_kind, Some(ErrorKind::Tool));
     let text = result.all_text();
-    assert!(text.contains("/p?key=•••• answered 418 I'm a teapot: you sent •••• z"), "{text}");
-    assert!(!text.contains("sek/ret") && !text.contains("sek%2Fret"), "{text}");
+    assert!(
+        text.contains("/p?key=•••• answered 418 I'm a teapot: you sent •••• z"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("sek/ret") && !text.contains("sek%2Fret"),
+        "{text}"
+    );
     assert!(text.chars().filter(|c| *c == 'z').count() < 256);
 }
 
@@ -141,14 +238,21 @@ async fn nobody_there_is_not_available_without_the_secret() {
         .await;
     let result = call(&runtime, "t", nothing()).await;
     assert_eq!(result.error_kind, Some(ErrorKind::NotAvailable));
-    assert!(!result.all_text().contains("sekret"), "{}", result.all_text());
+    assert!(
+        !result.all_text().contains("sekret"),
+        "{}",
+        result.all_text()
+    );
 }
 
 #[tokio::test]
 async fn a_rate_limit_is_waited_for_once() {
     let limited = || reply("429 Too Many Requests", &[("Retry-After", "0")], "slow");
     let (wire, result) = ask(vec![limited(), ok("ok")], "url: U/", nothing()).await;
-    assert_eq!((wire.requests().len(), result.all_text().as_str()), (2, "ok"));
+    assert_eq!(
+        (wire.requests().len(), result.all_text().as_str()),
+        (2, "ok")
+    );
     let (wire, result) = ask(vec![limited(), limited(), ok("ok")], "url: U/", nothing()).await;
     assert_eq!(wire.requests().len(), 2);
     assert!(result.all_text().contains("answered 429"));
@@ -156,7 +260,12 @@ async fn a_rate_limit_is_waited_for_once() {
     let answers = vec![reply("403 Forbidden", drained, ""), ok("ok")];
     let (wire, _) = ask(answers, "url: U/", nothing()).await;
     assert_eq!(wire.requests().len(), 2);
-    let (wire, _) = ask(vec![reply("403 Forbidden", &[], ""), ok("ok")], "url: U/", nothing()).await;
+    let (wire, _) = ask(
+        vec![reply("403 Forbidden", &[], ""), ok("ok")],
+        "url: U/",
+        nothing(),
+    )
+    .await;
     assert_eq!(wire.requests().len(), 1);
 }
 
@@ -170,17 +279,29 @@ async fn retry_counts_attempts_doubles_its_pauses_and_keeps_the_method_in_mind()
     let down = || reply("503 Service Unavailable", &[], "");
     let retry = "    retry: {max_attempts: 3, base_delay: 10ms, max_delay: 200ms}\n";
     let wire = Wire::new(vec![down(), down(), ok("ok")]).await;
-    let runtime = Case::new(&[("a.skill.yaml", &tool(&wire.url, retry))]).start().await;
+    let runtime = Case::new(&[("a.skill.yaml", &tool(&wire.url, retry))])
+        .start()
+        .await;
     assert_eq!(call(&runtime, "t", nothing()).await.all_text(), "ok");
     let seen = wire.requests();
-    let gaps: Vec<_> = seen.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
-    assert!(gaps[0] >= Duration::from_millis(8) && gaps[1] >= Duration::from_millis(16), "{gaps:?}");
+    let gaps: Vec<_> = seen
+        .windows(2)
+        .map(|pair| pair[1].at - pair[0].at)
+        .collect();
+    assert!(
+        gaps[0] >= Duration::from_millis(8) && gaps[1] >= Duration::from_millis(16),
+        "{gaps:?}"
+    );
     let wire = Wire::new(vec![Reply::Reset, ok("ok")]).await;
     let post = format!("{}      method: POST\n", tool(&wire.url, retry));
     let runtime = Case::new(&[("a.skill.yaml", &post)]).start().await;
     let result = call(&runtime, "t", nothing()).await;
     assert_eq!(result.error_kind, Some(ErrorKind::NotAvailable));
-    assert!(result.all_text().contains("may have run"), "{}", result.all_text());
+    assert!(
+        result.all_text().contains("may have run"),
+        "{}",
+        result.all_text()
+    );
     assert_eq!(wire.requests().len(), 1);
 }
 
@@ -195,8 +316,15 @@ async fn a_silent_server_is_given_up_at_the_timeout() {
 
 #[tokio::test]
 async fn cancelling_ends_the_wait_for_a_rate_limit_at_once() {
-    let wire = Wire::new(vec![reply("429 Too Many Requests", &[("Retry-After", "60")], "")]).await;
-    let runtime = Case::new(&[("a.skill.yaml", &tool(&wire.url, ""))]).start().await;
+    let wire = Wire::new(vec![reply(
+        "429 Too Many Requests",
+        &[("Retry-After", "60")],
+        "",
+    )])
+    .await;
+    let runtime = Case::new(&[("a.skill.yaml", &tool(&wire.url, ""))])
+        .start()
+        .await;
     let call = Call::new("t", nothing());
     let cancel = call.cancel.clone();
     let seen = std::sync::Arc::clone(&wire.seen);
@@ -214,14 +342,21 @@ async fn cancelling_ends_the_wait_for_a_rate_limit_at_once() {
 #[tokio::test]
 async fn redirects_are_followed_but_take_no_secret_to_another_host() {
     let other = Wire::new(vec![ok("there")]).await;
-    let away = reply("302 Found", &[("Location", &format!("{}/b", other.url))], "");
+    let away = reply(
+        "302 Found",
+        &[("Location", &format!("{}/b", other.url))],
+        "",
+    );
     let http = "url: U/a\nheaders: {Authorization: Bearer abc, X-Key: '{{env:TOK}}', X-Plain: p}";
     let (wire, result) = ask(vec![away], http, nothing()).await;
     assert_eq!(result.all_text(), "there");
     assert_eq!(wire.only().header("authorization"), Some("Bearer abc"));
     let seen = other.only();
     assert_eq!(seen.target(), "/b");
-    assert_eq!((seen.header("authorization"), seen.header("x-key")), (None, None));
+    assert_eq!(
+        (seen.header("authorization"), seen.header("x-key")),
+        (None, None)
+    );
     assert_eq!(seen.header("x-plain"), Some("p"));
     let round = reply("307 Temporary Redirect", &[("Location", "/again")], "");
     let (wire, result) = ask(vec![round], "url: U/a", nothing()).await;
@@ -247,7 +382,9 @@ async fn a_success_is_written_where_the_skill_wants_it_and_a_failed_write_is_no_
 #[tokio::test]
 async fn an_equal_call_of_one_session_is_replayed_and_marked() {
     let wire = Wire::new(vec![ok("one"), ok("two"), ok("three")]).await;
-    let runtime = Case::new(&[("a.skill.yaml", &tool(&wire.url, ""))]).start().await;
+    let runtime = Case::new(&[("a.skill.yaml", &tool(&wire.url, ""))])
+        .start()
+        .await;
     let ask = |session: Option<&str>| {
         let mut call = Call::new("t", json!({"a": 1}));
         call.session = session.map(Into::into);
@@ -255,20 +392,32 @@ async fn an_equal_call_of_one_session_is_replayed_and_marked() {
     };
     assert_eq!(ask(Some("s")).await.result.all_text(), "one");
     let replay = ask(Some("s")).await.result.all_text();
-    assert!(replay.starts_with("one\n[replay: `t` has run once"), "{replay}");
+    assert!(
+        replay.starts_with("one\n[replay: `t` has run once"),
+        "{replay}"
+    );
     assert_eq!(ask(Some("other")).await.result.all_text(), "two");
-    assert_eq!(ask(None).await.result.all_text(), "three", "an operator's calls are not counted");
+    assert_eq!(
+        ask(None).await.result.all_text(),
+        "three",
+        "an operator's calls are not counted"
+    );
 }
 
 #[tokio::test]
 async fn the_preview_shows_the_request_with_secrets_masked() {
-    let http = "url: http://h/{{.r}}?k={{env:TOK}}\nheaders: {X-Key: '{{env:TOK}}'}\nbody: {a: {{.r}}}";
+    let http =
+        "url: http://h/{{.r}}?k={{env:TOK}}\nheaders: {X-Key: '{{env:TOK}}'}\nbody: {a: {{.r}}}";
     let case = Case::new(&[("a.skill.yaml", &skill(http))]).env("TOK", "sek");
     let runtime = case.start().await;
     let catalog = runtime.executor().registry().catalog();
     let entry = catalog.get("t").unwrap();
     let arguments = json!({"r": "x y"});
-    let preview = entry.tool.preview(arguments.as_object().unwrap()).unwrap().unwrap();
+    let preview = entry
+        .tool
+        .preview(arguments.as_object().unwrap())
+        .unwrap()
+        .unwrap();
     assert_eq!(
         preview,
         "POST http://h/x%20y?k=••••\nx-key: ••••\n\n{\n  \"a\": \"x y\"\n}\n"

@@ -19,7 +19,9 @@ fn settings(case: &Case) -> SkillsSettings {
 
 fn names(settings: &SkillsSettings) -> Vec<String> {
     let tools = settings.tools.iter();
-    tools.map(|tool| tool.definition.name().to_owned()).collect()
+    tools
+        .map(|tool| tool.definition.name().to_owned())
+        .collect()
 }
 
 #[test]
@@ -49,7 +51,9 @@ fn a_tool_without_parameters_gets_a_schema_from_its_templates() {
             "required": ["p"],
         })
     );
-    let Action::Http(http) = &settings.tools[0].action else { panic!() };
+    let Action::Http(http) = &settings.tools[0].action else {
+        panic!()
+    };
     assert_eq!(http.method, "POST", "there is a body");
 }
 
@@ -68,7 +72,12 @@ fn a_toolset_may_come_before_the_skill_of_its_tools() {
 fn lists_choose_skills_then_toolsets_then_names_each_tool_once() {
     let tool = |name: &str| format!("{{name: {name}, http: {{url: 'http://x'}}}}");
     let s1 = format!("name: s1\ntools: [{}, {}]\n", tool("b"), tool("a"));
-    let s2 = format!("name: s2\ntools: [{}, {}, {}]\n", tool("d"), tool("c"), tool("e"));
+    let s2 = format!(
+        "name: s2\ntools: [{}, {}, {}]\n",
+        tool("d"),
+        tool("c"),
+        tool("e")
+    );
     let case = Case::new(&[
         ("a.toolset.yaml", "name: t1\ntools: [c, a, d]\n"),
         ("y.skill.yaml", &s1),
@@ -87,58 +96,161 @@ fn every_mistake_is_found_at_its_place() {
     let skill = |rest: &str| format!("name: s\ntools:\n  - name: a\n{rest}");
     let url = "    http:\n      url: http://x\n";
     for (claim, file, text, expected) in [
-        ("max_repeats", "a.skill.yaml", skill(&format!("    max_repeats: two\n{url}")),
-            &["skills/a.skill.yaml:4:18: ", "`max_repeats`", "two"][..]),
-        ("max_repeats below -1", "a.skill.yaml", skill(&format!("    max_repeats: -2\n{url}")),
-            &[":4:18: ", "-1 or more"]),
-        ("unknown key", "a.skill.yaml", skill(&format!("    http:\n      uri: http://x\n")),
-            &[":5:7: unknown key `uri` (did you mean `url`?)"]),
-        ("no url", "a.skill.yaml", skill("    http: {method: GET}\n"), &["`url` is missing"]),
-        ("no request", "a.skill.yaml", skill("    description: d\n"), &["needs `http`"]),
-        ("both", "a.skill.yaml", skill(&format!("{url}    mcp: {{server: s, tool: t}}\n")),
-            &["`mcp` is a key of mcp tools"]),
-        ("template", "a.skill.yaml", skill("    http:\n      url: http://x/{{name}}\n"),
-            &[":5:21: `{{name}}` is no placeholder"]),
-        ("unclosed", "a.skill.yaml", skill("    http:\n      url: 'http://x/{{.a'\n"),
-            &[":5:22: `{{` is never closed"]),
-        ("host", "a.skill.yaml", skill("    http:\n      url: http://{{.h}}/\n"),
-            &[":5:19: ", "scheme, host or port"]),
-        ("body", "a.skill.yaml",
-            skill(&format!("{url}      body:\n        k: [1, 'a {{{{x}}}}']\n")),
-            &[":7:19: `{{x}}` is no placeholder"]),
-        ("header", "a.skill.yaml", skill(&format!("{url}      headers: {{'a b': c}}\n")),
-            &["`a b` cannot be the name of a header"]),
-        ("method", "a.skill.yaml", skill(&format!("{url}      method: 'G T'\n")),
-            &["`G T` is no method"]),
-        ("output outside", "a.skill.yaml", skill(&format!("    output_file: ../x\n{url}")),
-            &[":4:18: `../x` must be a file below"]),
-        ("output absolute", "a.skill.yaml", skill(&format!("    output_file: /etc/x\n{url}")),
-            &["`/etc/x` must be a file below"]),
-        ("pattern", "a.skill.yaml",
+        (
+            "max_repeats",
+            "a.skill.yaml",
+            skill(&format!("    max_repeats: two\n{url}")),
+            &["skills/a.skill.yaml:4:18: ", "`max_repeats`", "two"][..],
+        ),
+        (
+            "max_repeats below -1",
+            "a.skill.yaml",
+            skill(&format!("    max_repeats: -2\n{url}")),
+            &[":4:18: ", "-1 or more"],
+        ),
+        (
+            "unknown key",
+            "a.skill.yaml",
+            skill(&format!("    http:\n      uri: http://x\n")),
+            &[":5:7: unknown key `uri` (did you mean `url`?)"],
+        ),
+        (
+            "no url",
+            "a.skill.yaml",
+            skill("    http: {method: GET}\n"),
+            &["`url` is missing"],
+        ),
+        (
+            "no request",
+            "a.skill.yaml",
+            skill("    description: d\n"),
+            &["needs `http`"],
+        ),
+        (
+            "both",
+            "a.skill.yaml",
+            skill(&format!("{url}    mcp: {{server: s, tool: t}}\n")),
+            &["`mcp` is a key of mcp tools"],
+        ),
+        (
+            "template",
+            "a.skill.yaml",
+            skill("    http:\n      url: http://x/{{name}}\n"),
+            &[":5:21: `{{name}}` is no placeholder"],
+        ),
+        (
+            "unclosed",
+            "a.skill.yaml",
+            skill("    http:\n      url: 'http://x/{{.a'\n"),
+            &[":5:22: `{{` is never closed"],
+        ),
+        (
+            "host",
+            "a.skill.yaml",
+            skill("    http:\n      url: http://{{.h}}/\n"),
+            &[":5:19: ", "scheme, host or port"],
+        ),
+        (
+            "body",
+            "a.skill.yaml",
+            skill(&format!(
+                "{url}      body:\n        k: [1, 'a {{{{x}}}}']\n"
+            )),
+            &[":7:19: `{{x}}` is no placeholder"],
+        ),
+        (
+            "header",
+            "a.skill.yaml",
+            skill(&format!("{url}      headers: {{'a b': c}}\n")),
+            &["`a b` cannot be the name of a header"],
+        ),
+        (
+            "method",
+            "a.skill.yaml",
+            skill(&format!("{url}      method: 'G T'\n")),
+            &["`G T` is no method"],
+        ),
+        (
+            "output outside",
+            "a.skill.yaml",
+            skill(&format!("    output_file: ../x\n{url}")),
+            &[":4:18: `../x` must be a file below"],
+        ),
+        (
+            "output absolute",
+            "a.skill.yaml",
+            skill(&format!("    output_file: /etc/x\n{url}")),
+            &["`/etc/x` must be a file below"],
+        ),
+        (
+            "pattern",
+            "a.skill.yaml",
             format!("name: s\nextract:\n  - {{tool: x, pattern: '[bad(', store: k}}\n{TOOL}"),
-            &["skills/a.skill.yaml:3:24: `[bad(` is no regular expression"]),
-        ("extract of a stranger", "a.skill.yaml",
+            &["skills/a.skill.yaml:3:24: `[bad(` is no regular expression"],
+        ),
+        (
+            "extract of a stranger",
+            "a.skill.yaml",
             format!("name: s\nextract:\n  - {{tool: xx, pattern: '(a)', store: k}}\n{TOOL}"),
-            &[":3:12: this skill has no tool `xx`"]),
-        ("required_env", "a.skill.yaml", format!("name: s\nrequired_env: [NOPE]\n{TOOL}"),
-            &[":2:16: the environment variable `NOPE` is not set"]),
-        ("env not required", "a.skill.yaml",
-            format!("name: s\nrequired_env: []\ntools:\n  - name: a\n    http:\n      \
-                     url: http://x/{{{{env:TOK}}}}\n"),
-            &["`TOK` is not in `required_env`"]),
-        ("no tools", "a.skill.yaml", "name: s\n".into(), &["needs a `system_prompt_append`"]),
-        ("empty file", "a.skill.yaml", "# nothing\n".into(), &["the file is empty"]),
-        ("mcp server", "a.skill.yaml",
+            &[":3:12: this skill has no tool `xx`"],
+        ),
+        (
+            "required_env",
+            "a.skill.yaml",
+            format!("name: s\nrequired_env: [NOPE]\n{TOOL}"),
+            &[":2:16: the environment variable `NOPE` is not set"],
+        ),
+        (
+            "env not required",
+            "a.skill.yaml",
+            format!(
+                "name: s\nrequired_env: []\ntools:\n  - name: a\n    http:\n      \
+                     url: http://x/{{{{env:TOK}}}}\n"
+            ),
+            &["`TOK` is not in `required_env`"],
+        ),
+        (
+            "no tools",
+            "a.skill.yaml",
+            "name: s\n".into(),
+            &["needs a `system_prompt_append`"],
+        ),
+        (
+            "empty file",
+            "a.skill.yaml",
+            "# nothing\n".into(),
+            &["the file is empty"],
+        ),
+        (
+            "mcp server",
+            "a.skill.yaml",
             skill("    type: mcp\n    mcp: {server: gh, tool: t}\n"),
-            &[":5:19: no MCP server is named `gh`"]),
-        ("toolset", "a.toolset.yaml", "name: t\ntools: [x]\n".into(),
-            &["skills/a.toolset.yaml:2:9: no skill has a tool `x`"]),
-        ("duplicate key", "a.skill.yaml", format!("name: s\nname: t\n{TOOL}"),
-            &[":2:1: duplicate key `name`"]),
-        ("retry", "a.skill.yaml", skill(&format!("    retry: {{max_attempts: 0}}\n{url}")),
-            &["`max_attempts` must be a whole number"]),
-        ("timeout", "a.skill.yaml", skill(&format!("    timeout: 0s\n{url}")),
-            &["`timeout` must be longer than 0"]),
+            &[":5:19: no MCP server is named `gh`"],
+        ),
+        (
+            "toolset",
+            "a.toolset.yaml",
+            "name: t\ntools: [x]\n".into(),
+            &["skills/a.toolset.yaml:2:9: no skill has a tool `x`"],
+        ),
+        (
+            "duplicate key",
+            "a.skill.yaml",
+            format!("name: s\nname: t\n{TOOL}"),
+            &[":2:1: duplicate key `name`"],
+        ),
+        (
+            "retry",
+            "a.skill.yaml",
+            skill(&format!("    retry: {{max_attempts: 0}}\n{url}")),
+            &["`max_attempts` must be a whole number"],
+        ),
+        (
+            "timeout",
+            "a.skill.yaml",
+            skill(&format!("    timeout: 0s\n{url}")),
+            &["`timeout` must be longer than 0"],
+        ),
     ] {
         let problems = Case::new(&[(file, &text)]).env("TOK", "sekret").problems();
         let found = problems
@@ -176,10 +288,22 @@ fn what_strict_yaml_reads_otherwise_than_it_looks_is_a_warning() {
     let case = Case::new(&[("a.skill.yaml", text)]);
     let problems = case.problems();
     assert_eq!(problems.len(), 2, "{problems:#?}");
-    assert!(problems[0].starts_with("skills/a.skill.yaml:4:18: "), "{}", problems[0]);
+    assert!(
+        problems[0].starts_with("skills/a.skill.yaml:4:18: "),
+        "{}",
+        problems[0]
+    );
     assert!(problems[0].contains("starts a comment"), "{}", problems[0]);
-    assert!(problems[1].starts_with("skills/a.skill.yaml:8:16: "), "{}", problems[1]);
-    assert!(settings(&case).library.skills[0].extract[0].pattern.is_match("12"));
+    assert!(
+        problems[1].starts_with("skills/a.skill.yaml:8:16: "),
+        "{}",
+        problems[1]
+    );
+    assert!(
+        settings(&case).library.skills[0].extract[0]
+            .pattern
+            .is_match("12")
+    );
 }
 
 #[test]
@@ -199,5 +323,8 @@ fn names_of_the_deployment_that_nothing_has_are_errors_with_the_nearest() {
     );
     let problems = case.problems();
     assert_eq!(problems.len(), 1, "{problems:#?}");
-    assert!(problems[0].contains("no skill `wether` (did you mean `weather`?)"), "{problems:?}");
+    assert!(
+        problems[0].contains("no skill `wether` (did you mean `weather`?)"),
+        "{problems:?}"
+    );
 }

@@ -36,10 +36,16 @@ fn a_command_line_is_split_as_a_shell_would_and_pass_is_kept_for_the_start() {
     )
     .env("OWN", "own-value");
     let found = servers(&case);
-    let TransportSettings::Stdio { command, args, env, .. } = &found[0].settings.transport else {
+    let TransportSettings::Stdio {
+        command, args, env, ..
+    } = &found[0].settings.transport
+    else {
         panic!("{found:?}");
     };
-    assert_eq!((command.as_str(), args.join("|").as_str()), ("gh-mcp", "--name|a b|x y|z"));
+    assert_eq!(
+        (command.as_str(), args.join("|").as_str()),
+        ("gh-mcp", "--name|a b|x y|z")
+    );
     assert_eq!(*env, [("PLAIN".to_owned(), "own-value".to_owned())]);
     let stored = StoredVariable {
         name: "GITHUB_TOKEN".into(),
@@ -52,16 +58,36 @@ fn a_command_line_is_split_as_a_shell_would_and_pass_is_kept_for_the_start() {
 #[test]
 fn wrong_servers_files_say_where() {
     for (claim, text, expected) in [
-        ("quote", "servers:\n  - {name: gh, command: \"a 'b\"}\n", "servers.yaml:2:25: "),
-        ("twice", "servers:\n  - {name: gh, command: a}\n  - {name: gh, command: b}\n",
-            "servers.yaml:3:12: a server `gh` is there already, at 2:12"),
-        ("unset", "servers:\n  - {name: gh, command: a, env: [{name: T, env: NOPE}]}\n",
-            "servers.yaml:2:34: the environment variable `NOPE` is not set"),
-        ("nothing", "servers:\n  - {name: gh, command: a, env: [{name: T}]}\n",
-            "`T` needs `env` or `pass`"),
-        ("unknown key", "servers:\n  - {name: gh, comand: a}\n", "unknown key `comand`"),
-        ("other transport", "servers:\n  - {name: gh, url: 'http://h/', args: [a]}\n",
-            "`args` is a key of stdio servers"),
+        (
+            "quote",
+            "servers:\n  - {name: gh, command: \"a 'b\"}\n",
+            "servers.yaml:2:25: ",
+        ),
+        (
+            "twice",
+            "servers:\n  - {name: gh, command: a}\n  - {name: gh, command: b}\n",
+            "servers.yaml:3:12: a server `gh` is there already, at 2:12",
+        ),
+        (
+            "unset",
+            "servers:\n  - {name: gh, command: a, env: [{name: T, env: NOPE}]}\n",
+            "servers.yaml:2:34: the environment variable `NOPE` is not set",
+        ),
+        (
+            "nothing",
+            "servers:\n  - {name: gh, command: a, env: [{name: T}]}\n",
+            "`T` needs `env` or `pass`",
+        ),
+        (
+            "unknown key",
+            "servers:\n  - {name: gh, comand: a}\n",
+            "unknown key `comand`",
+        ),
+        (
+            "other transport",
+            "servers:\n  - {name: gh, url: 'http://h/', args: [a]}\n",
+            "`args` is a key of stdio servers",
+        ),
     ] {
         let problems = case(text).problems();
         let found = problems.iter().any(|problem| problem.contains(expected));

@@ -61,7 +61,9 @@ impl Wire {
         let task = tokio::spawn(async move {
             let mut next = 0;
             loop {
-                let Ok((stream, _)) = listener.accept().await else { break };
+                let Ok((stream, _)) = listener.accept().await else {
+                    break;
+                };
                 let reply = replies[next.min(replies.len() - 1)].clone();
                 next += 1;
                 tokio::spawn(serve(stream, reply, Arc::clone(&kept)));
@@ -118,7 +120,9 @@ async fn serve(mut stream: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<Seen>>>)
         head,
         body: bytes.split_off(head_end),
     };
-    let length = request.header("content-length").map_or(0, |n| n.parse().unwrap());
+    let length = request
+        .header("content-length")
+        .map_or(0, |n| n.parse().unwrap());
     while request.body.len() < length {
         if stream.read_buf(&mut request.body).await.unwrap_or(0) == 0 {
             break;

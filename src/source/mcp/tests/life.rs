@@ -503,3 +503,53 @@ async fn every_message_is_tapped_with_its_secrets_masked() {
             .all(|frame| frame.epoch == 1 && &*frame.server == "m")
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_changed_against_its_pin_is_held_back_until_accepted() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("m.pins");
+    let shelf = Shelf::legacy(&["a", "b"]);
+    let bench = Bench::with(Memory::new(shelf.clone()), |settings| {
+        settings.servers[0].pin = Some(file.clone());
+    });
+    bench.ready().await;
+    shelf.until_seen("initialized").await;
+    assert_eq!(
+        bench.names(),
+        ["m__a", "m__b"],
+        "the first offer is accepted"
+    );
+    let mut diffs = bench.registry.diffs();
+    shelf.put(vec![
+        server::tool("a", "rewritten"),
+        server::tool("b", "a tool"),
+    ]);
+    shelf.announce();
+    diffs.recv().await.unwrap();
+    assert_eq!(bench.names(), ["m__b"]);
+    let row = bench
+        .until(|row| !row.warnings.is_empty() && row.tools == 1)
+        .await;
+    assert_eq!(
+        *row.warnings,
+        ["`m__a` is held back: its definition differs from the accepted one"]
+    );
+    let told = bench.source.accept("m", Some("m__a")).await.unwrap();
+    assert_eq!(told, "the definition of `m__a` is accepted");
+    assert_eq!(bench.names(), ["m__a", "m__b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_repeats_its_cursor_ends_with_a_warning() {
+    let shelf = Shelf::new(&["a", "b", "c"]);
+    shelf.set_page(0);
+    let bench = Bench::new(shelf);
+    let row = bench.ready().await;
+    assert!(
+        row.warnings
+            .iter()
+            .any(|warning| warning.contains("repeats the cursor `0`")),
+        "{:?}",
+        row.warnings
+    );
+}
