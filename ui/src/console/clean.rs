@@ -533,7 +533,7 @@ mod tests {
         let mut record = CallRecord::clone(&hostile.history[0]);
         record.arguments = serde_json::json!({evil: [evil]});
         record.error = Some(evil.into());
-        record.parts = Some(vec![Part::Text(evil.into())].into());
+        record.parts = Some(vec![toolcrib::tool::Part::Text(evil.into())].into());
         hostile.history = vec![Arc::new(record)].into();
         let cleaned = Cleaner::new(Marks::Unicode).clean(&Arc::new(hostile));
         let mut found = Vec::new();

@@ -430,8 +430,9 @@ fn tabs_of_screens_that_need_attention_wear_a_mark() {
         let state = console(snapshot, ScreenId::Overview, (120, 30));
         picture(&state).lines().nth(1).unwrap().to_owned()
     };
-    assert!(tabs(&failing()).contains("2 Sources!"));
-    assert!(!tabs(&normal()).contains('!'));
+    let (failing, normal) = (failing(), normal());
+    assert!(tabs(&failing).contains("2 Sources!"));
+    assert!(!tabs(&normal).contains('!'));
 }
 
 #[test]
