@@ -164,7 +164,10 @@ impl Board {
     pub(super) fn proved_alive(&mut self) {
         let now = Stamp::now();
         self.status.proofs.reachable = Some(now);
-        self.status.proofs.authenticated = Some(now);
+        // A process asks for no authorization.
+        if matches!(self.status.launch, Launch::Http { .. }) {
+            self.status.proofs.authenticated = Some(now);
+        }
     }
 
     /// The server answered, if only to say no.

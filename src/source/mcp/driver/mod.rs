@@ -9,6 +9,7 @@ mod connector;
 mod ending;
 mod handler;
 mod listen;
+mod parts;
 mod server;
 
 use std::sync::Arc;
@@ -16,27 +17,24 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio_util::task::AbortOnDropHandle;
 
-use super::board::Board;
+use super::Liveness;
 use super::failure::{self, Stage};
 use super::link::{Action, Epoch, Input, Link, Pulse, Why};
-use super::log::Log;
-use super::pin::Pins;
 use super::translate::Listing;
 use super::transport::Trouble;
-use super::{Backoff, Liveness, ServerSettings};
 use crate::clock::Stamp;
-use crate::registry::{Owner, Registry};
 use crate::source::{Failure, FailureKind, OrderError, ServerOrder, ServerState};
 use attempt::{Attempt, Failed, Session};
+use parts::{Event, Events};
 
 pub(super) use connection::{Bounds, Connection, Unanswered};
 pub(super) use connector::{Configured, Connector};
 #[cfg(test)]
 pub(super) use connector::{Lines, Wire};
 pub(super) use handler::Person;
+pub(super) use parts::{Order, Parts};
 pub(super) use server::Server;
 
 /// Events on their way to a driver; when it is full, those who bring them wait.
@@ -44,73 +42,6 @@ const EVENTS: usize = 256;
 
 /// Log lines and proofs are published at most this often; changes of state at once.
 const QUIET: Duration = Duration::from_millis(50);
-
-/// What happened at a connection or an attempt. Everything names its epoch.
-enum Event {
-    /// The process of an attempt runs.
-    Started {
-        epoch: Epoch,
-        pid: u32,
-    },
-    Attempted {
-        epoch: Epoch,
-        outcome: Box<Result<Session, Failed>>,
-    },
-    Lost {
-        epoch: Epoch,
-        trouble: Trouble,
-    },
-    /// A request found something wrong; without a trouble, the connection closed under it.
-    Trouble {
-        epoch: Epoch,
-        trouble: Option<Trouble>,
-    },
-    Alive {
-        epoch: Epoch,
-    },
-    ListChanged {
-        epoch: Epoch,
-    },
-    Listed {
-        epoch: Epoch,
-        listing: Result<Listing, String>,
-    },
-    Probed {
-        epoch: Epoch,
-        probe: u64,
-        took: Result<Duration, Unanswered>,
-    },
-}
-
-type Events = mpsc::Sender<Event>;
-
-/// What an operator wants, with the place for the answer.
-pub(super) enum Order {
-    Server(ServerOrder, oneshot::Sender<Result<String, OrderError>>),
-    /// Take the definitions that are held back by the pin file; all, or one.
-    Accept(Option<String>, oneshot::Sender<Result<String, OrderError>>),
-}
-
-/// What a driver is made of.
-pub(super) struct Parts {
-    pub(super) server: Arc<Server>,
-    pub(super) settings: Arc<ServerSettings>,
-    pub(super) connector: Arc<dyn Connector>,
-    pub(super) board: Board,
-    pub(super) log: Log,
-    pub(super) person: Person,
-    pub(super) tap: super::frames::Tap,
-    pub(super) registry: Arc<Registry>,
-    pub(super) owner: Owner,
-    pub(super) backoff: Backoff,
-    pub(super) liveness: Liveness,
-    pub(super) connect_timeout: Duration,
-    pub(super) client_version: String,
-    pub(super) pins: Option<Pins>,
-    pub(super) tracker: TaskTracker,
-    pub(super) orders: mpsc::Receiver<Order>,
-    pub(super) close: CancellationToken,
-}
 
 pub(super) struct Driver {
     parts: Parts,
