@@ -1,6 +1,7 @@
 //! The console on a real terminal: what it shows, and how it gives the terminal back.
 
 mod session;
+mod walk;
 
 use session::Session;
 
@@ -18,8 +19,7 @@ fn q_ends_it_and_gives_the_terminal_back() {
     });
     session.press("q");
     assert_eq!(session.exit(), 0);
-    assert!(!session.screen(|screen| screen.alternate_screen()));
-    assert!(!session.screen(|screen| screen.hide_cursor()));
+    session.is_given_back();
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn ctrl_c_ends_it_from_under_the_help() {
     });
     session.press("\x03");
     assert_eq!(session.exit(), 0);
-    assert!(!session.screen(|screen| screen.alternate_screen()));
+    session.is_given_back();
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_signal_ends_it_in_order_and_leaves_no_child() {
     assert!(children.len() >= 2, "{children:?}");
     session.signal("TERM");
     assert_eq!(session.exit(), 0);
-    assert!(!session.screen(|screen| screen.alternate_screen()));
+    session.is_given_back();
     session::assert_gone(&children);
 }
 

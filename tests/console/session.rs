@@ -18,10 +18,12 @@ const ROWS: u16 = 30;
 type Shared = Arc<(Mutex<vt100::Parser>, Condvar)>;
 
 pub(crate) struct Session {
-    master: Box<dyn MasterPty + Send>,
-    writer: Box<dyn Write + Send>,
+    /// The other side of the terminal; `None` once it is closed.
+    terminal: Option<(Box<dyn MasterPty + Send>, Box<dyn Write + Send>)>,
     shown: Shared,
     ended: Receiver<ExitStatus>,
+    /// Whether the program has been waited for.
+    over: bool,
     pid: u32,
 }
 
@@ -44,6 +46,16 @@ impl Session {
     }
 
     pub(crate) fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::begin(arguments, environment, None)
+    }
+
+    /// Reads what is shown until a text comes and no further, so that nothing but this value holds
+    /// the terminal open.
+    pub(crate) fn start_until(arguments: &[&str], last: &'static str) -> Self {
+        Self::begin(arguments, &[], Some(last))
+    }
+
+    fn begin(arguments: &[&str], environment: &[(&str, &str)], last: Option<&'static str>) -> Self {
         let pair = native_pty_system().openpty(size(COLUMNS, ROWS)).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_toolcrib"));
         command.args(arguments);
@@ -71,22 +83,38 @@ impl Session {
         std::thread::spawn(move || {
             let mut buffer = [0; 8_192];
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
-                sink.0.lock().unwrap().process(&buffer[..count]);
+                let mut parser = sink.0.lock().unwrap();
+                parser.process(&buffer[..count]);
                 sink.1.notify_all();
+                if last.is_some_and(|last| parser.screen().contents().contains(last)) {
+                    return;
+                }
             }
         });
         Self {
-            master: pair.master,
-            writer,
+            terminal: Some((pair.master, writer)),
             shown,
             ended,
+            over: false,
             pid,
         }
     }
 
     pub(crate) fn press(&mut self, keys: &str) {
-        self.writer.write_all(keys.as_bytes()).unwrap();
-        self.writer.flush().unwrap();
+        let (_, writer) = self.terminal.as_mut().unwrap();
+        writer.write_all(keys.as_bytes()).unwrap();
+        writer.flush().unwrap();
+    }
+
+    /// Closes the terminal.
+    pub(crate) fn close(&mut self) {
+        self.terminal = None;
+    }
+
+    /// Whether the terminal shows what is typed and gives whole lines, as a shell wants it.
+    pub(crate) fn echoes(&self) -> String {
+        let (master, _) = self.terminal.as_ref().unwrap();
+        format!("{:?}", master.get_termios().unwrap().local_flags)
     }
 
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
@@ -97,7 +125,8 @@ impl Session {
             .unwrap()
             .screen_mut()
             .set_size(rows_, columns_);
-        self.master.resize(size(columns, rows)).unwrap();
+        let (master, _) = self.terminal.as_ref().unwrap();
+        master.resize(size(columns, rows)).unwrap();
     }
 
     pub(crate) fn screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
@@ -118,9 +147,18 @@ impl Session {
         );
     }
 
+    /// Waits until the terminal is as a shell wants it back. What a program wrote last may still be
+    /// on its way here when it has ended.
+    pub(crate) fn is_given_back(&self) {
+        self.wait_for("the terminal", |screen| {
+            !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
+        });
+    }
+
     /// Waits for the end and gives the exit code.
     pub(crate) fn exit(&mut self) -> u32 {
         let status = self.ended.recv_timeout(PATIENCE);
+        self.over = status.is_ok();
         let status = status.unwrap_or_else(|_| {
             let contents = self.screen(|screen| screen.contents());
             panic!("it does not end; shown is:\n{contents}")
@@ -150,7 +188,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         // After a failed assertion: nothing may outlive the test.
-        if self.ended.try_recv().is_err() {
+        if !self.over && self.ended.try_recv().is_err() {
             let pid = self.pid.to_string();
             let _ = std::process::Command::new("kill")
                 .args(["-s", "TERM", &pid])

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -82,7 +83,16 @@ async fn show(runtime: &Runtime, options: Options) -> io::Result<()> {
                 Some(Typed::Event(event)) => event,
                 Some(Typed::Gone) | None => return Ok(()),
             },
-            (columns, rows) = resizes.wait() => Event::Resize(columns, rows),
+            (columns, rows) = resizes.wait() => {
+                // The size may have changed and changed back, and what was cut off in between is
+                // lost: only drawing everything anew makes sure of the screen. (`clear` would ask
+                // the terminal for its cursor, and read keys for the answer.)
+                let area = Rect::new(0, 0, columns, rows);
+                if screen.terminal.resize(area).is_err() {
+                    return Ok(());
+                }
+                Event::Resize(columns, rows)
+            }
             Some((id, answer)) = work.answers.recv() => Event::Answered(id, answer),
             () = sleep_until(frame) => continue,
             Ok(()) = snapshots.changed() => {

@@ -16,6 +16,11 @@ use super::event::Event;
 /// How many keys may wait; beyond that the terminal keeps them.
 const WAITING: usize = 256;
 
+/// How long `crossterm` is asked to look for a key. Its source for `use-dev-tty` finds nothing in no
+/// time at all. That source is used because the other one forgets keys that come together with a
+/// new size until the next key is pressed.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// What came from the terminal.
 pub(super) enum Typed {
     /// Somebody did something.
@@ -85,7 +90,7 @@ impl Terminal {
         if seen.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
             return Ok(false);
         }
-        while event::poll(Duration::ZERO)? {
+        while event::poll(SHORTEST)? {
             let event = match event::read()? {
                 event::Event::Key(key) => Event::Key(key),
                 event::Event::Mouse(mouse) => Event::Mouse(mouse),
