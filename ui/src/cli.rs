@@ -91,6 +91,10 @@ pub(crate) enum Command {
     Tools(List),
     /// Call a tool through the chain, whatever its exposure
     Call(Box<Call>),
+    /// Rank the searchable tools for a query
+    Search(Search),
+    /// Measure the ranking on labelled queries
+    Recall(Recall),
     /// Print a screen of the console once, without a terminal
     View(View),
     /// Print the deployment that another client's file amounts to
@@ -119,6 +123,8 @@ impl Command {
             Self::Check(check) => &check.stdio.server,
             Self::Servers(list) | Self::Tools(list) => &list.stdio.server,
             Self::Call(call) => &call.stdio.server,
+            Self::Search(search) => &search.stdio.server,
+            Self::Recall(recall) => &recall.stdio.server,
             Self::View(view) => &view.stdio.server,
             Self::Import { .. }
             | Self::Schema
@@ -176,6 +182,39 @@ pub(crate) struct Call {
     pub(crate) stdio: Stdio,
 }
 
+/// `search`.
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// What the tool should do
+    pub(crate) query: Option<String>,
+    /// The most hits
+    #[arg(long, value_name = "N", default_value = "10", value_parser = count)]
+    pub(crate) limit: usize,
+    /// Show what matched, where, and what it added to the score
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// One query on each line of a file (`-` is stdin); prints a line of JSON for each
+    #[arg(long, value_name = "FILE", conflicts_with = "query")]
+    pub(crate) batch: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) stdio: Stdio,
+}
+
+/// `recall`.
+#[derive(Debug, Args)]
+pub(crate) struct Recall {
+    /// Lines of `{"id", "query", "relevant": [names], "groups": [[names]]?}`
+    pub(crate) file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) stdio: Stdio,
+}
+
 /// `view`.
 #[derive(Debug, Args)]
 pub(crate) struct View {
@@ -211,6 +250,15 @@ fn positive(text: &str) -> Result<Duration, String> {
         return Err("it must be longer than nothing".into());
     }
     Ok(duration)
+}
+
+/// A number of 1 or more.
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be 1 or more".into()),
+        Ok(count) => Ok(count),
+        Err(_) => Err("write a whole number".into()),
+    }
 }
 
 /// `KEY=VALUE`, split at the first `=`.

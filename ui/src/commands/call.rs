@@ -1,9 +1,13 @@
 //! `call`: one call through the chain.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
+use toolcrib::discovery::TOOL_SEARCH;
 use toolcrib::runtime::Runtime;
+use toolcrib::session::Gate;
 use toolcrib::tool::{Call, CallId, ErrorKind, Part, ToolResult};
 
 use super::arguments::Typed;
@@ -48,18 +52,36 @@ pub(crate) async fn run(
         settled(runtime, global.wait).await?;
         let mut call = Call::new(args.tool.as_str(), arguments(runtime, args, typed).await);
         call.deadline = args.timeout.map(|timeout| Instant::now() + timeout);
-        let outcome = runtime.control().call(call).await;
-        let outcome = outcome.map_err(|error| Failure::Failed(error.to_string()))?;
-        let duration = u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX);
-        print(
-            args,
-            global,
-            outcome.started.id.clone(),
-            &outcome.result,
-            duration,
-        )
+        let id = call.id.clone();
+        let (result, duration) = if is_search(runtime, &args.tool) {
+            search(runtime, call).await?
+        } else {
+            let outcome = runtime.control().call(call).await;
+            let outcome = outcome.map_err(|error| Failure::Failed(error.to_string()))?;
+            (outcome.result, outcome.duration)
+        };
+        let duration = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        print(args, global, id, &result, duration)
     })
     .await
+}
+
+/// Whether the tool is the assembly's own search, which only works within a session.
+fn is_search(runtime: &Runtime, tool: &str) -> bool {
+    tool == TOOL_SEARCH && runtime.discovery().settings().is_some()
+}
+
+/// The search in a session of its own, whose first round it is.
+async fn search(runtime: &Runtime, call: Call) -> Result<(ToolResult, Duration), Failure> {
+    let mut session = runtime.session("call", []);
+    session.begin_round();
+    let report = session.run(vec![call], Gate::Open).await;
+    let ended = report.calls.into_iter().next();
+    let ended = ended.ok_or_else(|| Failure::Failed("the search gave no answer".into()))?;
+    let duration = ended
+        .outcome
+        .map_or(Duration::ZERO, |outcome| outcome.duration);
+    Ok((ended.result, duration))
 }
 
 /// The arguments in the types of the tool's schema, which a lazy tool has to load first.

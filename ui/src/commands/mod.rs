@@ -8,7 +8,9 @@ mod failure;
 mod headless;
 mod media;
 mod output;
+mod recall;
 mod reference;
+mod search;
 mod servers;
 mod signals;
 mod table;
@@ -81,6 +83,18 @@ fn run(command: Command, global: &Global, server: &[String]) -> Result<(), Failu
             let typed = Typed::read(args.arguments.as_deref(), &args.arg)?;
             with_deployment(global, server, async |opened| {
                 call::run(opened, global, args, &typed).await
+            })
+        }
+        Command::Search(args) => {
+            let queries = search::Queries::read(args)?;
+            with_deployment(global, server, async |opened| {
+                search::run(opened, global, args, &queries).await
+            })
+        }
+        Command::Recall(args) => {
+            let queries = recall::read(&args.file)?;
+            with_deployment(global, server, async |opened| {
+                recall::run(opened, global, args, &queries).await
             })
         }
         Command::View(args) => with_deployment(global, server, async |opened| {

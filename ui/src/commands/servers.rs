@@ -72,7 +72,11 @@ fn row<'s>(server: &'s ServerStatus, now: Instant, secrets: &Secrets) -> Row<'s>
             version: secrets.mask(&info.version).into_owned(),
         }),
         tools: server.tools,
-        attempts: server.attempts,
+        // What is waited for in `backoff` carries a number already, but has not been made.
+        attempts: match server.state {
+            ServerState::Backoff => server.attempts.saturating_sub(1),
+            _ => server.attempts,
+        },
         reconnects: server.reconnects,
         last_error: server.last_error.as_ref().map(|failure| {
             let advice = failure.advice.as_ref().filter(|_| failing);
