@@ -1,5 +1,6 @@
-//! Media parts of a result as files.
+//! Parts of a result as files.
 
+use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,39 @@ const MOST: usize = 10_000;
 /// # Errors
 /// When a file cannot be written.
 pub(crate) fn save(dir: &Path, tool: &str, parts: &[Part]) -> Result<Vec<PathBuf>, Failure> {
+    let media = parts.iter().filter_map(|part| match part {
+        Part::Image { bytes, media_type } | Part::Audio { bytes, media_type } => {
+            Some((Cow::Borrowed(&bytes[..]), extension(media_type)))
+        }
+        _ => None,
+    });
+    write_each(dir, tool, media)
+}
+
+/// As [`save`], with texts, data and the addresses of files among what is written.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(crate) fn save_all(dir: &Path, tool: &str, parts: &[Part]) -> Result<Vec<PathBuf>, Failure> {
+    let all = parts.iter().map(|part| match part {
+        Part::Text(text) => (Cow::Borrowed(text.as_bytes()), "txt"),
+        Part::Data { value, .. } => {
+            let pretty = serde_json::to_vec_pretty(value).unwrap_or_default();
+            (Cow::Owned(pretty), "json")
+        }
+        Part::File { uri, .. } => (Cow::Borrowed(uri.as_bytes()), "uri.txt"),
+        Part::Image { bytes, media_type } | Part::Audio { bytes, media_type } => {
+            (Cow::Borrowed(&bytes[..]), extension(media_type))
+        }
+    });
+    write_each(dir, tool, all)
+}
+
+fn write_each<'p>(
+    dir: &Path,
+    tool: &str,
+    files: impl Iterator<Item = (Cow<'p, [u8]>, &'static str)>,
+) -> Result<Vec<PathBuf>, Failure> {
     let failed = |path: &Path, error: &io::Error| {
         Failure::Failed(format!("cannot write `{}`: {error}", path.display()))
     };
@@ -25,12 +59,9 @@ pub(crate) fn save(dir: &Path, tool: &str, parts: &[Part]) -> Result<Vec<PathBuf
     let stem = stem(tool);
     let mut saved = Vec::new();
     let mut number = 1;
-    for part in parts {
-        let (Part::Image { bytes, media_type } | Part::Audio { bytes, media_type }) = part else {
-            continue;
-        };
+    for (bytes, extension) in files {
         let (path, mut file) = loop {
-            let path = dir.join(format!("{stem}-{number}.{}", extension(media_type)));
+            let path = dir.join(format!("{stem}-{number}.{extension}"));
             number += 1;
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => break (path, file),
@@ -38,7 +69,7 @@ pub(crate) fn save(dir: &Path, tool: &str, parts: &[Part]) -> Result<Vec<PathBuf
                 Err(error) => return Err(failed(&path, &error)),
             }
         };
-        let written = file.write_all(bytes);
+        let written = file.write_all(&bytes);
         written.map_err(|error| failed(&path, &error))?;
         saved.push(path);
     }
@@ -106,6 +137,25 @@ mod tests {
         assert_eq!(names(second), ["a_b_c-2.png"]);
         assert_eq!(std::fs::read(target.join("a_b_c-1.png")).unwrap(), [1]);
         assert_eq!(std::fs::read(target.join("a_b_c-2.png")).unwrap(), [2]);
+    }
+
+    #[test]
+    fn every_part_becomes_a_file_of_its_kind() {
+        let dir = tempfile::tempdir().unwrap();
+        let parts = [
+            Part::Text("t".into()),
+            Part::json(serde_json::json!({"a": 1})),
+            Part::File {
+                uri: "file:///x".into(),
+                media_type: None,
+                name: None,
+            },
+        ];
+        let saved = save_all(dir.path(), "t", &parts).unwrap();
+        let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap();
+        let texts: Vec<String> = saved.iter().map(read).collect();
+        assert_eq!(texts, ["t", "{\n  \"a\": 1\n}", "file:///x"]);
+        assert!(saved[2].ends_with("t-3.uri.txt"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod check;
 mod console;
 mod failure;
 mod headless;
-mod media;
+pub(crate) mod media;
 mod output;
 mod recall;
 mod reference;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib::control::ControlError;
 use toolcrib::executor::Outcome;
 use toolcrib::source::ServerOrder;
-use toolcrib::tool::{Call, CallId};
+use toolcrib::tool::{Call, CallId, Part};
 
 /// Identity of a question, so that a late answer can be told from the one that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,12 @@ pub(crate) enum Command {
         name: String,
         text: String,
     },
+    /// Write the parts of a result to new files in the working directory.
+    SaveParts {
+        id: OrderId,
+        tool: Arc<str>,
+        parts: Arc<[Part]>,
+    },
     /// Switch mouse reports on or off.
     Mouse(bool),
     /// End the console.
@@ -48,6 +54,6 @@ pub(crate) enum Answer {
     Called(Box<Result<Outcome, ControlError>>),
     /// Of [`Command::Cancel`]: whether such a call ran.
     Cancelled(Result<bool, ControlError>),
-    /// Of [`Command::Save`]: where it was written, or why not.
+    /// Of [`Command::Save`] and [`Command::SaveParts`]: where it was written, or why not.
     Saved(Result<String, String>),
 }

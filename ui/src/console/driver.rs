@@ -14,6 +14,7 @@ use toolcrib::clock::Stamp;
 use toolcrib::control::Control;
 use toolcrib::registry::CloseFailure;
 use toolcrib::runtime::Runtime;
+use toolcrib::tool::Part;
 
 use super::command::{Answer, Command, OrderId};
 use super::event::Event;
@@ -26,6 +27,7 @@ use super::state::State;
 use super::terminal::Screen;
 use super::update::update;
 use super::view::view;
+use crate::commands::media;
 
 /// How often time is taken in: ages are shown in whole seconds.
 const TICK: Duration = Duration::from_secs(1);
@@ -175,6 +177,12 @@ impl Work {
             Command::Save { id, name, text } => {
                 self.spawn(id, async move { Answer::Saved(save(&name, text).await) });
             }
+            Command::SaveParts { id, tool, parts } => {
+                self.spawn(
+                    id,
+                    async move { Answer::Saved(save_parts(tool, parts).await) },
+                )
+            }
             Command::Copy(text) => {
                 let _ = Screen::copy(&text);
             }
@@ -193,6 +201,23 @@ impl Work {
             // The console has gone: nobody waits.
             let _ = sender.send((id, answer)).await;
         });
+    }
+}
+
+/// Writes the parts of a result to new files in the working directory.
+async fn save_parts(tool: Arc<str>, parts: Arc<[Part]>) -> Result<String, String> {
+    let dir = std::env::current_dir().map_err(|error| error.to_string())?;
+    let written = tokio::task::spawn_blocking(move || media::save_all(&dir, &tool, &parts)).await;
+    match written {
+        Ok(Ok(files)) => {
+            let names: Vec<String> = files
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect();
+            Ok(names.join(", "))
+        }
+        Ok(Err(failure)) => Err(failure.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

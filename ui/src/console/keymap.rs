@@ -137,6 +137,10 @@ pub(crate) enum Action {
     Cancel,
     /// Repeat a call.
     Repeat,
+    /// JSON as a tree or as text.
+    Shape,
+    /// Write the parts of a result to files.
+    SaveParts,
     /// Fewer levels of the log.
     LessLog,
     /// More levels of the log.
@@ -213,8 +217,10 @@ pub(crate) const KEYMAP: &[Binding] = &[
     change(&[Char('p')], Action::Probe, "probe", Some("probe"), "prove now that the selected server answers"),
     change(&[Char('D')], Action::Toggle, "disable or enable", Some("disable/enable"), "disconnect the selected server until you enable it again; asks first"),
     change(&[Char('e')], Action::Exposure, "exposure", Some("exposure"), "change how the selected tool comes into view, in this process only"),
-    change(&[Char('R')], Action::Repeat, "repeat the call", Some("repeat"), "run the selected call again with the same arguments; asks first"),
+    change(&[Char('r')], Action::Repeat, "repeat the call", Some("repeat"), "open the form with the arguments of the selected call"),
     change(&[Char('X')], Action::Cancel, "cancel the call", Some("cancel"), "ask the selected running call to stop; asks first"),
+    row(&[Char('v')], Action::Shape, "text or tree", Some("text/tree"), "show JSON as a tree, or as text"),
+    row(&[Char('S')], Action::SaveParts, "save the parts", Some("save parts"), "write each part of the result to a new file in the working directory"),
     row(&[Char('l')], Action::Logs, "logs of the selection", Some("logs"), "show the logs of what is selected"),
     row(&[Char('/')], Action::Filter, "filter", Some("filter"), "filter the list, or search in the text pane"),
     row(&[Char('n')], Action::NextHit, "next hit", Some("next"), "to the next hit of the search"),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use toolcrib::clock::Stamp;
-use toolcrib::observe::{Snapshot, Subject, ToolRow};
+use toolcrib::observe::{CallRecord, Snapshot, Subject, ToolRow};
 use toolcrib::source::ServerOrder;
-use toolcrib::tool::{Call, CallId};
+use toolcrib::tool::{Call, CallId, Part};
 
 use super::clean::Cleaner;
 use super::command::{Command, OrderId};
@@ -209,6 +209,17 @@ impl Shared {
     /// The tool as it came, for what is sent or copied instead of shown.
     pub(crate) fn tool_as_it_came(&self, shown: &ToolRow) -> ToolRow {
         self.cleaner.tool_as_it_came(shown)
+    }
+
+    /// The record as it came, for what is sent again instead of shown.
+    pub(crate) fn record_as_it_came(&self, shown: &Arc<CallRecord>) -> Arc<CallRecord> {
+        self.cleaner.record_as_it_came(shown)
+    }
+
+    /// Has the parts of a result written to new files.
+    pub(crate) fn order_save_parts(&mut self, tool: Arc<str>, parts: Arc<[Part]>) {
+        let id = self.expect(Pending::Save);
+        self.commands.push(Command::SaveParts { id, tool, parts });
     }
 
     /// Whether this order's answer is waited for.

@@ -38,7 +38,9 @@ fn footer(state: &State) -> String {
 fn ids(commands: &[Command]) -> Vec<OrderId> {
     let id = |command: &Command| match command {
         Command::Server { id, .. } | Command::Call { id, .. } => Some(*id),
-        Command::Cancel { id, .. } | Command::Save { id, .. } => Some(*id),
+        Command::Cancel { id, .. }
+        | Command::Save { id, .. }
+        | Command::SaveParts { id, .. } => Some(*id),
         Command::Copy(_) | Command::Mouse(_) | Command::Quit => None,
     };
     commands.iter().filter_map(id).collect()
@@ -426,7 +428,7 @@ fn the_header_answers_whether_all_is_well_at_every_width() {
 
 #[test]
 fn tabs_of_screens_that_need_attention_wear_a_mark() {
-    let tabs = |snapshot| {
+    let tabs = |snapshot: &Arc<Snapshot>| {
         let state = console(snapshot, ScreenId::Overview, (120, 30));
         picture(&state).lines().nth(1).unwrap().to_owned()
     };

@@ -95,7 +95,7 @@ impl Entry {
             Self::Json(edit) => {
                 let error = serde_json::from_str::<serde::de::IgnoredAny>(edit.text()).err()?;
                 Some(format!(
-                    "no JSON at {}: it would be sent as text",
+                    "no JSON at column {}: it would be sent as text",
                     error.column()
                 ))
             }
@@ -137,6 +137,33 @@ impl Entry {
         if let Some(next) = states.into_iter().nth(next) {
             *self = next;
         }
+    }
+
+    /// Takes the next value whose label begins with this character; whether there is one.
+    pub(crate) fn jump(&mut self, field: &Field, first: char) -> bool {
+        let labels: Vec<(Self, &str)> = match &field.kind {
+            Kind::Bool => vec![(Self::Bool(true), "true"), (Self::Bool(false), "false")],
+            Kind::Choice(choices) => choices
+                .iter()
+                .enumerate()
+                .map(|(number, (_, label))| (Self::Choice(number), label.as_str()))
+                .collect(),
+            _ => return false,
+        };
+        let at = labels.iter().position(|(entry, _)| entry == self);
+        let from = at.map_or(0, |at| at + 1);
+        let begins = |label: &str| {
+            label
+                .chars()
+                .next()
+                .is_some_and(|own| own.to_lowercase().eq(first.to_lowercase()))
+        };
+        let (before, after) = labels.split_at(from);
+        let found = after.iter().chain(before).find(|(_, label)| begins(label));
+        if let Some((entry, _)) = found {
+            *self = entry.clone();
+        }
+        found.is_some()
     }
 
     /// Goes on among the things that no key types: left out, empty, `null`, JSON.
@@ -244,7 +271,7 @@ mod tests {
                 list(),
                 "[1, ",
                 json!("[1, "),
-                Some("no JSON at 4: it would be sent as text"),
+                Some("no JSON at column 4: it would be sent as text"),
             ),
         ];
         for (name, field, typed, value, trouble) in table {

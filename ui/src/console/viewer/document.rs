@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use toolcrib::tool::Part;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -35,26 +36,42 @@ pub(crate) struct Row {
 
 /// A text.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
-    text: Arc<str>,
+pub(crate) struct Document(Text);
+
+/// Where a text is; the parts of a result are not copied to be read.
+#[derive(Clone, Debug)]
+enum Text {
+    Own(Arc<str>),
+    Part(Arc<[Part]>, usize),
 }
 
 impl Document {
     /// A document of this text, as it came.
     pub(crate) fn new(text: impl Into<Arc<str>>) -> Self {
-        Self { text: text.into() }
+        Self(Text::Own(text.into()))
+    }
+
+    /// A text part of a result; empty if it is none.
+    pub(crate) fn part(parts: &Arc<[Part]>, number: usize) -> Self {
+        Self(Text::Part(Arc::clone(parts), number))
     }
 
     /// The text as it came.
     pub(crate) fn text(&self) -> &str {
-        &self.text
+        match &self.0 {
+            Text::Own(text) => text,
+            Text::Part(parts, number) => match parts.get(*number) {
+                Some(Part::Text(text)) => text,
+                _ => "",
+            },
+        }
     }
 
     /// At most `count` rows from the one that begins at `at` on.
     pub(crate) fn rows(&self, at: usize, count: usize, layout: Layout) -> Vec<Row> {
         let mut rows = Vec::with_capacity(count.min(512));
         let mut at = self.row_start(at, layout);
-        while rows.len() < count && at <= self.text.len() {
+        while rows.len() < count && at <= self.text().len() {
             let (row, next) = self.row(at, layout);
             rows.push(row);
             match next {
@@ -79,7 +96,7 @@ impl Document {
             }
             return at;
         }
-        let mut at = self.char_at(at.min(self.text.len()));
+        let mut at = self.char_at(at.min(self.text().len()));
         loop {
             let starts = self.row_starts(at, layout);
             let shown = starts.len() - 1;
@@ -97,7 +114,7 @@ impl Document {
 
     /// Where the row begins with which a page of `height` rows ends the text.
     pub(crate) fn last_page(&self, height: usize, layout: Layout) -> usize {
-        let end = self.row_start(self.text.len(), layout);
+        let end = self.row_start(self.text().len(), layout);
         let back = isize::try_from(height.saturating_sub(1)).unwrap_or(isize::MAX);
         self.step(end, -back, layout)
     }
@@ -108,19 +125,19 @@ impl Document {
         if words.is_empty() {
             return None;
         }
-        let from = self.char_at(from.min(self.text.len()));
+        let from = self.char_at(from.min(self.text().len()));
         if forward {
-            let after = from + self.text[from..].chars().next().map_or(0, char::len_utf8);
-            find_first(&self.text, words, after).or_else(|| find_first(&self.text, words, 0))
+            let after = from + self.text()[from..].chars().next().map_or(0, char::len_utf8);
+            find_first(self.text(), words, after).or_else(|| find_first(self.text(), words, 0))
         } else {
-            find_last(&self.text, words, from)
-                .or_else(|| find_last(&self.text, words, self.text.len()))
+            find_last(self.text(), words, from)
+                .or_else(|| find_last(self.text(), words, self.text().len()))
         }
     }
 
     /// Where the row begins that shows the byte at `at`.
     pub(crate) fn row_start(&self, at: usize, layout: Layout) -> usize {
-        let at = self.char_at(at.min(self.text.len()));
+        let at = self.char_at(at.min(self.text().len()));
         self.row_starts(at, layout).pop().unwrap_or_default()
     }
 
@@ -133,7 +150,7 @@ impl Document {
         }
         let end = self.unit_end(start, layout);
         loop {
-            let fits = fitting(&self.text[start..end], layout).0;
+            let fits = fitting(&self.text()[start..end], layout).0;
             start += fits;
             if start >= end || start > at || self.is_line_end(start, end) {
                 return starts;
@@ -144,18 +161,18 @@ impl Document {
 
     /// Whether nothing but the `\r` of a line break is left of the unit.
     fn is_line_end(&self, at: usize, end: usize) -> bool {
-        &self.text[at..end] == "\r" && self.text[end..].starts_with('\n')
+        &self.text()[at..end] == "\r" && self.text()[end..].starts_with('\n')
     }
 
     /// The row that begins at `at`, and where the next one does. `at` has to be the beginning of
     /// a row.
     fn row(&self, at: usize, layout: Layout) -> (Row, Option<usize>) {
         let end = self.unit_end(at, layout);
-        let ends_line = self.text[end..].starts_with('\n');
-        let unit = &self.text[at..end];
+        let ends_line = self.text()[end..].starts_with('\n');
+        let unit = &self.text()[at..end];
         let after = match end {
             end if ends_line => Some(end + 1),
-            end if end < self.text.len() => Some(end),
+            end if end < self.text().len() => Some(end),
             _ => None,
         };
         let unit = unit
@@ -176,17 +193,17 @@ impl Document {
     /// piece of a long line.
     fn unit_end(&self, at: usize, layout: Layout) -> usize {
         if !layout.wrap {
-            let found = self.text[at..].find('\n');
-            return found.map_or(self.text.len(), |found| at + found);
+            let found = self.text()[at..].find('\n');
+            return found.map_or(self.text().len(), |found| at + found);
         }
         let mut boundary = (at / PIECE + 1) * PIECE;
         loop {
-            let window = self.char_at(boundary.min(self.text.len()));
-            if let Some(found) = self.text[at.min(window)..window].find('\n') {
+            let window = self.char_at(boundary.min(self.text().len()));
+            if let Some(found) = self.text()[at.min(window)..window].find('\n') {
                 return at + found;
             }
-            if boundary >= self.text.len() {
-                return self.text.len();
+            if boundary >= self.text().len() {
+                return self.text().len();
             }
             if window > at && self.is_piece(boundary) {
                 return window;
@@ -198,17 +215,17 @@ impl Document {
     /// Where the unit begins in which `at` lies. A line break belongs to the line it ends.
     fn unit_start(&self, at: usize, layout: Layout) -> usize {
         if !layout.wrap {
-            return self.text[..at].rfind('\n').map_or(0, |found| found + 1);
+            return self.text()[..at].rfind('\n').map_or(0, |found| found + 1);
         }
         let mut boundary = at / PIECE * PIECE;
         // A piece begins with a whole character, which may lie before its boundary.
-        if boundary + PIECE < self.text.len() && self.char_at(boundary + PIECE) <= at {
+        if boundary + PIECE < self.text().len() && self.char_at(boundary + PIECE) <= at {
             boundary += PIECE;
         }
         let mut upper = at;
         loop {
             let window = self.char_at(boundary.min(upper));
-            if let Some(found) = self.text[window..upper].rfind('\n') {
+            if let Some(found) = self.text()[window..upper].rfind('\n') {
                 return window + found + 1;
             }
             if boundary == 0 {
@@ -229,14 +246,14 @@ impl Document {
             return false;
         }
         let (from, to) = (self.char_at(boundary - PIECE), self.char_at(boundary));
-        !self.text.as_bytes()[from..to].contains(&b'\n')
+        !self.text().as_bytes()[from..to].contains(&b'\n')
     }
 
     /// The nearest beginning of a character at or before `at`; in a run of combining characters,
     /// of the one that they hang on.
     fn char_at(&self, at: usize) -> usize {
         let mut at = at;
-        while !self.text.is_char_boundary(at) {
+        while !self.text().is_char_boundary(at) {
             at -= 1;
         }
         at
@@ -374,7 +391,9 @@ mod tests {
             "é".repeat(2_600),
             format!("{}\n", "0123456789\n".repeat(300)),
         ] {
-            for layout in [WRAPPED, CUT] {
+            // Wider rows than elsewhere: every step back lays out half a piece.
+            let wide = |layout| Layout { width: 37, ..layout };
+            for layout in [wide(WRAPPED), wide(CUT)] {
                 let document = Document::new(text.as_str());
                 let rows = document.rows(0, usize::MAX, layout);
                 let there: Vec<usize> = rows.iter().map(|row| row.at).collect();

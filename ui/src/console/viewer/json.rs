@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use toolcrib::observe::CallRecord;
+use toolcrib::tool::Part;
 
 use crate::console::schema::cut;
 use crate::console::tree::{Branches, Children, Node, Piece, Tone};
@@ -11,22 +13,58 @@ use crate::text::{Marks, clean_name};
 /// A value, part of a result or the whole of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Json {
-    value: Arc<Value>,
+    root: Root,
     marks: Marks,
+}
+
+/// Where the value is; results and records are not copied to be looked at.
+#[derive(Clone, Debug)]
+enum Root {
+    Own(Arc<Value>),
+    Part(Arc<[Part]>, usize),
+    Arguments(Arc<CallRecord>),
 }
 
 impl Json {
     /// The nodes of this value.
     pub(crate) fn new(value: impl Into<Arc<Value>>, marks: Marks) -> Self {
         Self {
-            value: value.into(),
+            root: Root::Own(value.into()),
             marks,
+        }
+    }
+
+    /// A data part of a result; `null` if it is none.
+    pub(crate) fn part(parts: &Arc<[Part]>, number: usize, marks: Marks) -> Self {
+        Self {
+            root: Root::Part(Arc::clone(parts), number),
+            marks,
+        }
+    }
+
+    /// The arguments of a call.
+    pub(crate) fn arguments(record: &Arc<CallRecord>, marks: Marks) -> Self {
+        Self {
+            root: Root::Arguments(Arc::clone(record)),
+            marks,
+        }
+    }
+
+    /// The whole value.
+    pub(crate) fn whole(&self) -> &Value {
+        match &self.root {
+            Root::Own(value) => value,
+            Root::Part(parts, number) => match parts.get(*number) {
+                Some(Part::Data { value, .. }) => value,
+                _ => &Value::Null,
+            },
+            Root::Arguments(record) => &record.arguments,
         }
     }
 
     /// The value at a path of child numbers. The path `[0]` is the value itself.
     pub(crate) fn at(&self, path: &[usize]) -> Option<&Value> {
-        let mut value = &*self.value;
+        let mut value = self.whole();
         for &number in path.get(1..)? {
             value = match value {
                 Value::Array(items) => items.get(number)?,
@@ -77,7 +115,7 @@ impl Branches for Json {
     fn children(&self, path: &[usize], from: usize, limit: usize) -> Children {
         if path.is_empty() {
             return Children {
-                nodes: vec![self.node(None, &self.value)].split_off(from.min(1)),
+                nodes: vec![self.node(None, self.whole())].split_off(from.min(1)),
                 total: 1,
             };
         }
