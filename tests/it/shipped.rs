@@ -7,6 +7,8 @@ use std::sync::Arc;
 use toolcrib::deployment::{Deployment, SourceSettings, Supplied, load_file, load_text};
 use toolcrib::discovery::Mode;
 use toolcrib::registry::Registry;
+use toolcrib::runtime::{Options, Runtime};
+use toolcrib::scenario::{self, Player, Stage};
 use toolcrib::source::sim::SimSource;
 use toolcrib::tool::Invocation;
 
@@ -145,4 +147,28 @@ async fn every_simulated_tool_of_the_demo_ends_but_for_the_one_that_panics() {
     assert_eq!(kinds["panic"], ["printer_print"]);
     assert!(kinds["tool"].contains(&"home_factory_reset".to_owned()));
     assert!(kinds["ok"].len() > 30, "{kinds:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_scenario_comes_as_it_expects() {
+    let directory = config().join("scenarios");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    assert!(files.len() >= 5, "{files:?}");
+    for file in files {
+        let loaded = scenario::load_file(&file, &variables());
+        let loaded = loaded.unwrap_or_else(|problems| panic!("{problems}"));
+        let runtime = Runtime::start(&loaded.deployment, Options::default()).await.unwrap();
+        let stage = Stage {
+            executor: runtime.executor().clone(),
+            discovery: Arc::clone(runtime.discovery()),
+        };
+        let trace = Player::new(loaded.scenario, stage).play().await.unwrap();
+        let missed: Vec<_> = trace.missed.iter().map(ToString::to_string).collect();
+        assert!(missed.is_empty(), "{}: {missed:#?}", file.display());
+        runtime.shutdown().await;
+    }
 }

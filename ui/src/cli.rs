@@ -95,6 +95,8 @@ pub(crate) enum Command {
     Search(Search),
     /// Measure the ranking on labelled queries
     Recall(Recall),
+    /// Play a scenario and compare it with what it expects
+    Play(Play),
     /// Print a screen of the console once, without a terminal
     View(View),
     /// Print the deployment that another client's file amounts to
@@ -130,6 +132,7 @@ impl Command {
             | Self::Schema
             | Self::Completions { .. }
             | Self::Man
+            | Self::Play(_)
             | Self::DemoServer(_) => &[],
         }
     }
@@ -213,6 +216,17 @@ pub(crate) struct Recall {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) stdio: Stdio,
+}
+
+/// `play`.
+#[derive(Debug, Args)]
+pub(crate) struct Play {
+    /// The scenario, with its deployment or the name of one
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) file: PathBuf,
+    /// Print the trace as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `view`.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use toolcrib::deployment::{
     Deployment, Input, Loaded, Problem, ProcessEnvironment, Supplied, import::Note, load_inputs,
 };
+use toolcrib::scenario::{self, Scenario};
 use toolcrib::secrets::Secrets;
 
 use crate::cli::Global;
@@ -64,6 +65,30 @@ pub(crate) fn open(global: &Global, server: &[String]) -> Result<Opened, Failure
     let environment = demo::OnDemand::over(&ProcessEnvironment);
     let loaded = load_inputs(&inputs, &environment)?;
     Ok(Opened::new(loaded, environment.into_host()))
+}
+
+/// Reads a scenario with the deployment that it names or holds. The sources of other options would
+/// have no place in it.
+pub(crate) fn open_scenario(
+    global: &Global,
+    server: &[String],
+    file: &Path,
+) -> Result<(Opened, Scenario), Failure> {
+    if !named(global, server).is_empty() {
+        return Err(Failure::Usage(
+            "a scenario names its own deployment; leave `-c`, `--mcp`, `--url` and `--` out".into(),
+        ));
+    }
+    let environment = demo::OnDemand::over(&ProcessEnvironment);
+    let loaded = scenario::load_file(file, &environment)?;
+    let opened = Opened {
+        deployment: loaded.deployment,
+        warnings: loaded.warnings,
+        notes: Vec::new(),
+        secrets: loaded.secrets,
+        host: environment.into_host(),
+    };
+    Ok((opened, loaded.scenario))
 }
 
 /// What the options name, in the order in which sources hold contested names.

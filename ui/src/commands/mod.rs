@@ -8,6 +8,7 @@ mod failure;
 mod headless;
 pub(crate) mod media;
 mod output;
+mod play;
 mod recall;
 mod reference;
 mod search;
@@ -97,6 +98,12 @@ fn run(command: Command, global: &Global, server: &[String]) -> Result<(), Failu
                 recall::run(opened, global, args, &queries).await
             })
         }
+        Command::Play(args) => {
+            let (opened, scenario) = opening::open_scenario(global, server, &args.file)?;
+            with_opened(opened, global, async |opened| {
+                play::run(opened, global, args, scenario).await
+            })
+        }
         Command::View(args) => with_deployment(global, server, async |opened| {
             view::run(opened, global, args).await
         }),
@@ -109,14 +116,22 @@ fn run(command: Command, global: &Global, server: &[String]) -> Result<(), Failu
     }
 }
 
-/// Reads the deployment, starts the log, and does the work within a tokio runtime. No secret of
-/// the deployment is in what this fails with.
+/// Reads the deployment that is meant, and does the work on it.
 fn with_deployment(
     global: &Global,
     server: &[String],
     work: impl AsyncFnOnce(&Opened) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let opened = opening::open(global, server)?;
+    with_opened(opening::open(global, server)?, global, work)
+}
+
+/// Starts the log, and does the work within a tokio runtime. No secret of the deployment is in
+/// what this fails with.
+fn with_opened(
+    opened: Opened,
+    global: &Global,
+    work: impl AsyncFnOnce(&Opened) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     logging::start(global, &opened.secrets)?;
     tracing::info!("the deployment is `{}`", opened.deployment.origin.name);
     for note in &opened.notes {
