@@ -161,7 +161,9 @@ async fn every_scenario_comes_as_it_expects() {
     for file in files {
         let loaded = scenario::load_file(&file, &variables());
         let loaded = loaded.unwrap_or_else(|problems| panic!("{problems}"));
-        let runtime = Runtime::start(&loaded.deployment, Options::default()).await.unwrap();
+        let runtime = Runtime::start(&loaded.deployment, Options::default())
+            .await
+            .unwrap();
         let stage = Stage {
             executor: runtime.executor().clone(),
             discovery: Arc::clone(runtime.discovery()),

@@ -1,7 +1,8 @@
 //! `play`: a scenario, round by round, and whether it came as expected.
 
 use serde_json::json;
-use toolcrib::scenario::{Player, Scenario, Stage, Trace, TraceRound};
+use toolcrib::discovery::TOOL_SEARCH;
+use toolcrib::scenario::{Player, Scenario, Stage, Trace, TraceCall, TraceRound};
 use toolcrib::tool::Part;
 
 use super::Failure;
@@ -73,7 +74,11 @@ fn of_round(round: &TraceRound, look: &Look) -> Vec<String> {
     };
     tell(
         &format!("sent {}", round.visible.len()),
-        round.visible.iter().map(|tool| tool.name.to_string()).collect(),
+        round
+            .visible
+            .iter()
+            .map(|tool| tool.name.to_string())
+            .collect(),
     );
     tell(
         "withheld",
@@ -99,7 +104,9 @@ fn of_round(round: &TraceRound, look: &Look) -> Vec<String> {
             vec![format!("\"{}\": {found}{}", search.query, failed.concat())],
         );
     }
-    for call in &round.calls {
+    // What a search found has been told already.
+    let searched = |call: &TraceCall| call.outcome == "ok" && *call.tool == *TOOL_SEARCH;
+    for call in round.calls.iter().filter(|call| !searched(call)) {
         let text = call.content.iter().find_map(|part| match part {
             Part::Text(text) => Some(text.lines().next().unwrap_or_default()),
             _ => None,
@@ -107,7 +114,11 @@ fn of_round(round: &TraceRound, look: &Look) -> Vec<String> {
         let outcome = call.error_kind.map_or(call.outcome, |kind| kind.as_str());
         tell(
             "called",
-            vec![format!("{}: {outcome}  {}", call.tool, text.unwrap_or_default())],
+            vec![format!(
+                "{}: {outcome}  {}",
+                call.tool,
+                text.unwrap_or_default()
+            )],
         );
     }
     tell(

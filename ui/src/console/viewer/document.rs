@@ -392,7 +392,10 @@ mod tests {
             format!("{}\n", "0123456789\n".repeat(300)),
         ] {
             // Wider rows than elsewhere: every step back lays out half a piece.
-            let wide = |layout| Layout { width: 37, ..layout };
+            let wide = |layout| Layout {
+                width: 37,
+                ..layout
+            };
             for layout in [wide(WRAPPED), wide(CUT)] {
                 let document = Document::new(text.as_str());
                 let rows = document.rows(0, usize::MAX, layout);
