@@ -220,7 +220,7 @@ async fn follow_servers(mut servers: watch::Receiver<ServerRows>, hub: Arc<Hub>)
                 .filter(|transition| before.is_none_or(|newest| transition.at.wall > newest));
             for transition in fresh {
                 tracing::info!(
-                    target: "toolcrib::source",
+                    target: "toolcrib::transition",
                     server = &*server.name,
                     "{} -> {}: {}",
                     transition.from,

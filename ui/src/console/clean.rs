@@ -2,19 +2,23 @@
 //! that came, and what was cleaned before is found again by identity, so that a version with one
 //! new record costs one record.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib::middleware::PendingApproval;
 use toolcrib::observe::{
-    CallRecord, DeploymentRow, DeploymentState, RunningRow, Snapshot, ToolRow,
+    CallRecord, CatalogChange, DeploymentRow, DeploymentState, RunningRow, Snapshot, StatsRow,
+    Tally, ToolRow,
 };
-use toolcrib::registry::Owner;
+use toolcrib::registry::{CatalogDiff, DefinitionChange, Owner, Refusal};
 use toolcrib::source::{Failure, FailureKind, Launch, LogLine, ServerStatus, Transition};
 use toolcrib::tool::{Definition, Progress};
 
 use crate::text::{Lines, Marks, clean, clean_name};
+
+/// Counts by the name of a tool or of an owner.
+type Tallies = Arc<BTreeMap<Arc<str>, Tally>>;
 
 /// Cleans snapshots one after the other.
 #[derive(Debug)]
@@ -24,6 +28,9 @@ pub(super) struct Cleaner {
     records: Memory<CallRecord>,
     /// The tools of the last snapshot as they came and as they are shown.
     tools: Option<(Arc<[ToolRow]>, Arc<[ToolRow]>)>,
+    changes: Memory<CatalogChange>,
+    /// The counts by name of the last snapshot as they came and as they are shown.
+    tallies: [Option<(Tallies, Tallies)>; 2],
     /// Names that had to be changed, by what is shown.
     names: HashMap<Arc<str>, Arc<str>>,
 }
@@ -71,6 +78,8 @@ impl Cleaner {
             servers: Memory::new(),
             records: Memory::new(),
             tools: None,
+            changes: Memory::new(),
+            tallies: [None, None],
             names: HashMap::new(),
         }
     }
@@ -127,6 +136,15 @@ impl Cleaner {
             .iter()
             .map(|row| words.running(row))
             .collect();
+        let changes = self
+            .changes
+            .clean_all(&snapshot.changes, |change| words.change(change));
+        let [by_tool, by_owner] = &mut self.tallies;
+        let stats = StatsRow {
+            tools: words.tallies(by_tool, &snapshot.stats.tools),
+            owners: words.tallies(by_owner, &snapshot.stats.owners),
+            ..snapshot.stats.clone()
+        };
         let approvals = snapshot
             .approvals
             .iter()
@@ -135,11 +153,7 @@ impl Cleaner {
         let refusals = snapshot
             .refusals
             .iter()
-            .map(|refusal| toolcrib::registry::Refusal {
-                name: words.name(&refusal.name),
-                refused: words.owner(&refusal.refused),
-                holder: words.owner(&refusal.holder),
-            })
+            .map(|refusal| words.refusal(refusal))
             .collect();
         Arc::new(Snapshot {
             deployment: words.deployment(&snapshot.deployment),
@@ -149,6 +163,8 @@ impl Cleaner {
             refusals,
             running,
             history,
+            changes,
+            stats,
             approvals,
             ..Snapshot::clone(snapshot)
         })
@@ -329,6 +345,83 @@ impl Words<'_> {
         }
     }
 
+    /// Counts are looked up by the names that are shown. Mostly no name has to be changed, and the
+    /// whole table is shared.
+    fn tallies(&mut self, last: &mut Option<(Tallies, Tallies)>, came: &Tallies) -> Tallies {
+        if let Some((known, shown)) = last
+            && Arc::ptr_eq(known, came)
+        {
+            return Arc::clone(shown);
+        }
+        let is_clean =
+            |name: &Arc<str>| matches!(clean_name(name, self.marks), std::borrow::Cow::Borrowed(_));
+        let shown = if came.keys().all(is_clean) {
+            Arc::clone(came)
+        } else {
+            let named = came
+                .iter()
+                .map(|(name, tally)| (self.name(name), tally.clone()));
+            Arc::new(named.collect())
+        };
+        *last = Some((Arc::clone(came), Arc::clone(&shown)));
+        shown
+    }
+
+    fn change(&mut self, change: &CatalogChange) -> Arc<CatalogChange> {
+        let diff = &change.diff;
+        let mut names = |names: &[Arc<str>]| names.iter().map(|name| self.name(name)).collect();
+        let (added, removed) = (names(&diff.added), names(&diff.removed));
+        let changed = diff.changed.iter().map(|change| DefinitionChange {
+            name: self.name(&change.name),
+            before: self.definition(&change.before),
+            after: self.definition(&change.after),
+        });
+        let changed = changed.collect();
+        let refused = diff.refused.iter().map(|refusal| self.refusal(refusal));
+        let refused = refused.collect();
+        Arc::new(CatalogChange {
+            at: change.at,
+            diff: Arc::new(CatalogDiff {
+                version: diff.version,
+                owner: self.owner(&diff.owner),
+                added,
+                removed,
+                changed,
+                refused,
+            }),
+        })
+    }
+
+    fn definition(&mut self, definition: &Definition) -> Definition {
+        let name = self.name(&definition.shared_name());
+        let description = self.changed(definition.description());
+        let schema = self.value(definition.input_schema());
+        let title = definition.title().and_then(|title| self.changed(title));
+        let is_clean = description.is_none()
+            && schema.is_none()
+            && title.is_none()
+            && *name == *definition.name();
+        if is_clean {
+            return definition.clone();
+        }
+        let shown = Definition::with_title(
+            name,
+            title.or_else(|| definition.title().map(ToOwned::to_owned)),
+            description.unwrap_or_else(|| definition.description().to_owned()),
+            schema.unwrap_or_else(|| definition.input_schema().clone()),
+        );
+        // A name that is not empty stays so, and an object stays an object.
+        shown.unwrap_or_else(|_| definition.clone())
+    }
+
+    fn refusal(&mut self, refusal: &Refusal) -> Refusal {
+        Refusal {
+            name: self.name(&refusal.name),
+            refused: self.owner(&refusal.refused),
+            holder: self.owner(&refusal.holder),
+        }
+    }
+
     fn approval(&mut self, question: &PendingApproval) -> PendingApproval {
         PendingApproval {
             tool: self.name(&question.tool),
@@ -343,17 +436,20 @@ impl Words<'_> {
     fn record(&mut self, record: &Arc<CallRecord>) -> Arc<CallRecord> {
         let tool = self.name(&record.tool);
         let session = record.session.as_ref().map(|name| self.name(name));
+        let owner = record.owner.as_ref().map(|name| self.name(name));
         let arguments = self.value(&record.arguments);
         let error = record.error.as_ref().and_then(|text| self.changed(text));
         let is_clean = arguments.is_none()
             && error.is_none()
             && tool == record.tool
+            && owner == record.owner
             && session == record.session;
         if is_clean {
             return Arc::clone(record);
         }
         Arc::new(CallRecord {
             tool,
+            owner,
             session,
             arguments: arguments.unwrap_or_else(|| record.arguments.clone()),
             error: error.or_else(|| record.error.clone()),
@@ -540,7 +636,6 @@ mod tests {
         let mut record = CallRecord::clone(&hostile.history[0]);
         record.arguments = serde_json::json!({evil: [evil]});
         record.error = Some(evil.into());
-        record.parts = Some(vec![toolcrib::tool::Part::Text(evil.into())].into());
         hostile.history = vec![Arc::new(record)].into();
         let cleaned = Cleaner::new(Marks::Unicode).clean(&Arc::new(hostile));
         let mut found = Vec::new();

@@ -20,6 +20,10 @@ use crate::text::{Lines, Marks, clean};
 /// How many lines wait for the console at most; the oldest are dropped then, and counted.
 const WAITING: usize = 2_000;
 
+/// The target under which the library tells changes of state. The console reads them from the
+/// snapshot, where they stand with their source, and would show them twice.
+const TRANSITION: &str = "toolcrib::transition";
+
 /// A line of the log, masked and cleaned.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LogRecord {
@@ -109,6 +113,9 @@ pub(crate) struct LogLayer {
 
 impl<S: Subscriber> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == TRANSITION {
+            return;
+        }
         let mut words = Words::default();
         event.record(&mut words);
         let target = match (&words.source, &words.server) {

@@ -4,6 +4,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::keymap::Action;
 use super::theme::Theme;
@@ -21,6 +22,8 @@ pub(crate) struct Reader {
     /// The rows that hold the search, as shown now.
     hits: Vec<usize>,
     hit: usize,
+    /// A new search was typed: its first hit is to be shown once it is known.
+    searched: bool,
 }
 
 impl Reader {
@@ -61,6 +64,9 @@ impl Reader {
         } else {
             self.top.min(last)
         };
+        if std::mem::take(&mut self.searched) {
+            self.show_hit();
+        }
     }
 
     /// Draws the rows in the window.
@@ -150,6 +156,13 @@ impl Reader {
     pub(crate) fn set_search(&mut self, text: &str) {
         text.clone_into(&mut self.search);
         self.hit = 0;
+        self.searched = true;
+    }
+
+    /// Marks a text wherever it stands, without going there.
+    pub(crate) fn set_marked(&mut self, text: &str) {
+        self.set_search(text);
+        self.searched = false;
     }
 
     /// Whether there is a hit to go to.
@@ -169,7 +182,7 @@ impl Reader {
     /// Scrolls to the hit that the search stands on, unless it is on the screen.
     pub(crate) fn show_hit(&mut self) {
         if let Some(row) = self.hits.get(self.hit)
-            && !(self.top..self.top + self.height).contains(row)
+            && !(self.top..self.top + self.height.max(1)).contains(row)
         {
             let last = self.rows.saturating_sub(self.height);
             self.follow = false;
@@ -216,8 +229,16 @@ fn cut<'l>(line: &'l Line<'_>, width: usize, theme: Theme) -> Line<'l> {
                 text::truncate(&span.content, left, theme.marks)
             } else {
                 // Fits to the cell, but more follows.
-                let cut = text::truncate(&span.content, left.saturating_sub(1), theme.marks);
-                format!("{cut}{}", text::ellipsis(theme.marks)).into()
+                let room = left.saturating_sub(1);
+                let head = if room == 0 {
+                    ""
+                } else {
+                    split_at_cells(&span.content, room).0
+                };
+                match left {
+                    0 => "".into(),
+                    _ => format!("{head}{}", text::ellipsis(theme.marks)).into(),
+                }
             };
             spans.push(Span::styled(rest, span.style));
             break;
@@ -228,34 +249,61 @@ fn cut<'l>(line: &'l Line<'_>, width: usize, theme: Theme) -> Line<'l> {
     Line::from(spans).style(line.style)
 }
 
-/// The line broken into rows of at most `width` cells, between words where it can be.
+/// How wide the first span of a line may be to count as a label.
+const WIDEST_LABEL: usize = 16;
+
+/// The line broken into rows of at most `width` cells, between words where it can be. Where the
+/// line begins with a label, its further rows stand below what follows the label.
 fn wrap<'l>(line: &'l Line<'_>, width: usize) -> Vec<Line<'l>> {
-    use unicode_segmentation::UnicodeSegmentation;
+    let label = match line.spans.as_slice() {
+        [first, _, ..] => text::width(&first.content),
+        _ => 0,
+    };
+    let indent = match label <= WIDEST_LABEL && label * 3 <= width {
+        true => label,
+        false => 0,
+    };
     let mut rows: Vec<Vec<Span<'l>>> = vec![Vec::new()];
     let mut used = 0;
+    let push = |rows: &mut Vec<Vec<Span<'l>>>, piece: &'l str, style| {
+        if let Some(row) = rows.last_mut() {
+            row.push(Span::styled(piece, style));
+        }
+    };
+    let begin = |rows: &mut Vec<Vec<Span<'l>>>| {
+        rows.push(match indent {
+            0 => Vec::new(),
+            cells => vec![Span::raw(" ".repeat(cells))],
+        });
+        indent
+    };
     for span in &line.spans {
         for word in span.content.split_word_bounds() {
-            let mut wanted = text::width(word);
-            if used + wanted > width && used > 0 {
-                rows.push(Vec::new());
-                used = 0;
+            let mut rest = word;
+            let mut wanted = text::width(rest);
+            if used + wanted > width && used > indent {
+                used = begin(&mut rows);
                 if word.trim().is_empty() {
                     continue;
                 }
             }
-            let mut rest = word;
             // A word longer than a row is broken where the row ends.
-            while wanted > width.max(1) {
-                let (head, tail) = split_at_cells(rest, width.max(1));
-                if let Some(row) = rows.last_mut() {
-                    row.push(Span::styled(head, span.style));
+            let room = width.saturating_sub(indent).max(1);
+            while used + wanted > width.max(1) && wanted > 1 {
+                let (head, tail) = split_at_cells(rest, room);
+                push(&mut rows, head, span.style);
+                if tail.is_empty() {
+                    // One character that is wider than the pane.
+                    used += wanted;
+                    wanted = 0;
+                    break;
                 }
-                rows.push(Vec::new());
+                used = begin(&mut rows);
                 rest = tail;
                 wanted = text::width(rest);
             }
-            if let Some(row) = rows.last_mut() {
-                row.push(Span::styled(rest, span.style));
+            if wanted > 0 || rest.is_empty() {
+                push(&mut rows, rest, span.style);
             }
             used += wanted;
         }
@@ -268,7 +316,6 @@ fn wrap<'l>(line: &'l Line<'_>, width: usize) -> Vec<Line<'l>> {
 /// Splits so that the head takes at most `cells`, but at least one character, so that every split
 /// makes the rest shorter.
 fn split_at_cells(word: &str, cells: usize) -> (&str, &str) {
-    use unicode_segmentation::UnicodeSegmentation;
     let mut used = 0;
     for (at, grapheme) in word.grapheme_indices(true) {
         used += text::width(grapheme);
@@ -317,4 +364,89 @@ fn mark_hits<'l>(line: Line<'l>, wanted: &str, theme: Theme) -> Line<'l> {
         base = end;
     }
     Line::from(spans).style(line.style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Marks;
+
+    const THEME: Theme = Theme {
+        colour: false,
+        marks: Marks::Unicode,
+    };
+
+    fn rows(line: &Line<'_>, width: usize) -> Vec<String> {
+        wrap(line, width).iter().map(plain).collect()
+    }
+
+    #[test]
+    fn lines_break_between_words_and_long_words_where_the_row_ends() {
+        let line = Line::from("a bc defghij 漢字漢字 k");
+        assert_eq!(rows(&line, 5), ["a bc ", "defgh", "ij 漢", "字漢", "字 k"]);
+        assert_eq!(rows(&Line::default(), 5), [""]);
+        assert_eq!(rows(&Line::from("abc"), 1), ["a", "b", "c"]);
+        assert_eq!(rows(&Line::from("漢字"), 1), ["漢", "字"]);
+    }
+
+    #[test]
+    fn further_rows_stand_below_what_follows_the_label() {
+        let line = Line::from(vec![Span::raw("in   "), Span::raw("one two three fourth")]);
+        assert_eq!(
+            rows(&line, 15),
+            ["in   one two ", "     three ", "     fourth"]
+        );
+        assert_eq!(rows(&line, 8), ["in   one", "two ", "three ", "fourth"]);
+    }
+
+    #[test]
+    fn no_row_is_wider_than_the_pane() {
+        let label = Span::raw("label  ");
+        let long = Span::raw("x".repeat(50) + " y " + &"漢".repeat(20));
+        let line = Line::from(vec![label, long]);
+        for width in 2..40 {
+            for row in wrap(&line, width) {
+                assert!(text::width(&plain(&row)) <= width, "{width}: {row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_says_so_even_where_a_span_ends_at_the_edge() {
+        let line = Line::from(vec![Span::raw("abc"), Span::raw("def")]);
+        assert_eq!(plain(&cut(&line, 6, THEME)), "abcdef");
+        assert_eq!(plain(&cut(&line, 5, THEME)), "abcd…");
+        assert_eq!(plain(&cut(&line, 3, THEME)), "ab…");
+        assert_eq!(plain(&cut(&line, 0, THEME)), "");
+    }
+
+    #[test]
+    fn hits_are_stepped_through_round_the_end_and_shown() {
+        let lines: Vec<_> = (0..100)
+            .map(|number| {
+                Line::from(format!(
+                    "line {number}{}",
+                    if number % 40 == 7 { " hit" } else { "" }
+                ))
+            })
+            .collect();
+        let mut reader = Reader::default();
+        let area = Rect::new(0, 0, 20, 10);
+        reader.set_search("HIT");
+        reader.settle(&lines, area, THEME);
+        let mut places = Vec::new();
+        for _ in 0..4 {
+            reader.step_hit(true);
+            places.push(reader.place().unwrap());
+        }
+        assert_eq!(
+            places,
+            [
+                "45-54 of 100",
+                "85-94 of 100",
+                "5-14 of 100",
+                "45-54 of 100"
+            ]
+        );
+    }
 }

@@ -19,7 +19,16 @@ use ratatui::backend::CrosstermBackend;
 /// The terminal while the console has it. Gives it back when dropped.
 pub(super) struct Screen {
     pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
-    taken: Arc<AtomicBool>,
+    _taken: Taken,
+}
+
+/// Gives the terminal back when dropped, also where taking it has failed half way.
+struct Taken(Arc<AtomicBool>);
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back(&self.0);
+    }
 }
 
 impl Screen {
@@ -27,21 +36,19 @@ impl Screen {
     /// console's: only its panic gives the terminal back from the hook. A tool that panics on
     /// another thread is caught there and must leave the screen alone.
     pub(super) fn take() -> io::Result<Self> {
-        let taken = Arc::new(AtomicBool::new(true));
-        hook(thread::current().id(), Arc::clone(&taken));
+        let taken = Taken(Arc::new(AtomicBool::new(true)));
+        hook(thread::current().id(), Arc::clone(&taken.0));
         enable_raw_mode()?;
-        let screen = Self {
-            // From here on dropping it gives the terminal back.
-            terminal: Terminal::new(CrosstermBackend::new(io::stdout()))?,
-            taken,
-        };
         execute!(
             io::stdout(),
             EnterAlternateScreen,
             EnableBracketedPaste,
             cursor::Hide
         )?;
-        Ok(screen)
+        Ok(Self {
+            terminal: Terminal::new(CrosstermBackend::new(io::stdout()))?,
+            _taken: taken,
+        })
     }
 
     /// Puts text on the terminal's clipboard (OSC 52).
@@ -55,12 +62,6 @@ impl Screen {
             true => execute!(io::stdout(), EnableMouseCapture),
             false => execute!(io::stdout(), DisableMouseCapture),
         }
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        give_back(&self.taken);
     }
 }
 

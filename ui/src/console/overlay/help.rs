@@ -47,7 +47,7 @@ impl Help {
         area: Rect,
     ) {
         let theme = shared.theme;
-        let area = centered(area, 78, area.height);
+        let area = centered(area, 110, area.height);
         frame.render_widget(Clear, area);
         let inner = pane::frame_always(shared, frame, area, "Keys of this screen");
         let [search, list] =
@@ -61,7 +61,7 @@ impl Help {
         ]);
         frame.render_widget(line, search);
         if rows.is_empty() {
-            frame.render_widget("no key does that; esc closes", list);
+            frame.render_widget(Line::raw("no key does that; esc closes"), list);
         }
         let top = self.top.min(rows.len().saturating_sub(list.height.into()));
         for (y, (row, works)) in (list.top()..list.bottom()).zip(rows.iter().skip(top)) {

@@ -56,7 +56,7 @@ impl Palette {
         area: Rect,
     ) {
         let theme = shared.theme;
-        let area = centered(area, 78, area.height.min(18));
+        let area = centered(area, 110, area.height.min(18));
         frame.render_widget(Clear, area);
         let inner = pane::frame_always(shared, frame, area, "Actions");
         let [typed, list] =
@@ -70,7 +70,7 @@ impl Palette {
         ]);
         frame.render_widget(line, typed);
         if rows.is_empty() {
-            frame.render_widget("no action has such a name; esc closes", list);
+            frame.render_widget(Line::raw("no action has such a name; esc closes"), list);
         }
         let height = usize::from(list.height).max(1);
         let top = (self.selected + 1).saturating_sub(height);

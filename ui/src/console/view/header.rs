@@ -71,11 +71,11 @@ fn parts(shared: &Shared) -> Vec<Part> {
     };
     let mut parts = vec![
         Part {
-            rank: 9,
+            rank: 8,
             spans: vec![Span::styled("toolcrib", theme.title())],
         },
         Part {
-            rank: 7,
+            rank: 2,
             spans: vec![Span::styled(
                 text::truncate(&snapshot.deployment.name, 24, theme.marks).into_owned(),
                 theme.strong(),
@@ -99,15 +99,15 @@ fn parts(shared: &Shared) -> Vec<Part> {
     };
     let bang = if ready == all { "" } else { "!" };
     parts.push(Part {
-        rank: 1,
+        rank: 0,
         spans: number("servers", format!("{ready}/{all}{bang}"), health),
     });
     parts.push(Part {
-        rank: 5,
+        rank: 6,
         spans: number("tools", snapshot.tools.len().to_string(), None),
     });
     parts.push(Part {
-        rank: 2,
+        rank: 1,
         spans: number("running", snapshot.running.len().to_string(), None),
     });
     let recent = &snapshot.stats.recent;
@@ -125,7 +125,7 @@ fn parts(shared: &Shared) -> Vec<Part> {
         _ => figures::latency(total.latency.p95),
     };
     parts.push(Part {
-        rank: 6,
+        rank: 5,
         spans: number("p95", p95, None),
     });
     let (calls, errors) = recent
@@ -159,7 +159,7 @@ fn parts(shared: &Shared) -> Vec<Part> {
     }
     let up = snapshot.started.age(shared.real_now().at);
     parts.push(Part {
-        rank: 8,
+        rank: 7,
         spans: number("up", figures::clock(up), None),
     });
     parts

@@ -53,8 +53,13 @@ pub(crate) struct Logs {
     filter: String,
     /// The source or server that alone is shown.
     only: Option<Arc<str>>,
-    /// The lines that are shown, made when something they depend on has changed.
-    lines: Vec<Line<'static>>,
+    /// The lines that are shown, each with the number of its record: made once, and all anew
+    /// only when what is shown is chosen anew.
+    numbers: VecDeque<u64>,
+    lines: VecDeque<Line<'static>>,
+    /// The number of the first record that has not been looked at. Numbers count from the first
+    /// record there ever was.
+    next: u64,
     stale: bool,
     reader: Reader,
     targets: Targets,
@@ -72,7 +77,9 @@ impl Default for Logs {
             level: Level::INFO,
             filter: String::new(),
             only: None,
-            lines: Vec::new(),
+            numbers: VecDeque::new(),
+            lines: VecDeque::new(),
+            next: 0,
             stale: true,
             reader,
             targets: Targets::default(),
@@ -90,7 +97,6 @@ impl Logs {
                 self.dropped += 1;
             }
             self.records.push_back(record);
-            self.stale = true;
         }
     }
 
@@ -105,6 +111,45 @@ impl Logs {
         self.only = Some(Arc::clone(of));
         self.by_target = false;
         self.stale = true;
+    }
+
+    /// Makes the lines of the records that have come since, or of all if what is shown is chosen
+    /// anew. A frozen view takes none that is newer than it.
+    fn choose(&mut self, shared: &Shared) {
+        if std::mem::take(&mut self.stale) {
+            self.numbers.clear();
+            self.lines.clear();
+            self.next = self.dropped;
+        }
+        self.next = self.next.max(self.dropped);
+        let skip = usize::try_from(self.next - self.dropped).unwrap_or(usize::MAX);
+        let mut new = Vec::new();
+        for record in self.records.iter().skip(skip) {
+            if shared
+                .frozen()
+                .is_some_and(|frozen| record.at.at > frozen.at)
+            {
+                break;
+            }
+            if self.shows(record) {
+                new.push((self.next, self.line(record, shared)));
+            }
+            self.next += 1;
+        }
+        for (number, line) in new {
+            self.numbers.push_back(number);
+            self.lines.push_back(line);
+        }
+        if shared.frozen().is_none() {
+            while self
+                .numbers
+                .front()
+                .is_some_and(|number| *number < self.dropped)
+            {
+                self.numbers.pop_front();
+                self.lines.pop_front();
+            }
+        }
     }
 
     fn shows(&self, record: &LogRecord) -> bool {
@@ -186,19 +231,10 @@ impl Logs {
 
 impl Screen for Logs {
     fn refresh(&mut self, shared: &Shared, area: Rect) {
-        // A frozen view stays as it was, unless its own filter was changed: then the lines of the
-        // frozen moment are chosen anew.
-        if self.stale {
-            let until = shared.frozen();
-            let shown = self.records.iter().filter(|record| {
-                let in_time = until.is_none_or(|until| record.at.at <= until.at);
-                in_time && self.shows(record)
-            });
-            self.lines = shown.map(|record| self.line(record, shared)).collect();
-            self.stale = false;
-        }
+        self.choose(shared);
         let inner = pane::inside(shared, area);
-        self.reader.settle(&self.lines, inner, shared.theme);
+        self.reader
+            .settle(self.lines.make_contiguous(), inner, shared.theme);
     }
 
     fn can(&self, action: Action, _: &Shared) -> bool {
@@ -264,10 +300,12 @@ impl Screen for Logs {
             } else {
                 "no line matches: + shows more levels, / filters, esc takes filters back"
             };
-            frame.render_widget(text, inner);
+            frame.render_widget(Line::raw(text), inner);
             return;
         }
-        self.reader.view(&self.lines, shared.theme, frame, inner);
+        // `refresh` has made them contiguous.
+        let (lines, _) = self.lines.as_slices();
+        self.reader.view(lines, shared.theme, frame, inner);
     }
 
     fn depth(&self) -> usize {
@@ -280,7 +318,7 @@ impl Screen for Logs {
 
     fn set_filter(&mut self, text: &str, _: &Shared) {
         text.clone_into(&mut self.filter);
-        self.reader.set_search(text);
+        self.reader.set_marked(text);
         self.stale = true;
     }
 

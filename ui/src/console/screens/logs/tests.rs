@@ -85,7 +85,7 @@ fn a_snapshot_that_tells_nothing_new_adds_no_line_and_a_new_one_only_what_is_new
     take(&mut state, &Arc::new(newer));
     let new: Vec<_> = state.screens.logs.records.iter().skip(before).collect();
     assert_eq!(new.len(), 1);
-    assert_eq!(&*new[0].text, "call-999 web__fetch ok in 11 ms");
+    assert_eq!(&*new[0].text, "call-999 web__fetch ok in 17 ms");
 }
 
 #[test]

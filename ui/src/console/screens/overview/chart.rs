@@ -7,7 +7,7 @@ use toolcrib::observe::SecondRow;
 
 use crate::console::theme::{Health, Theme};
 
-/// How far back the chart goes, in seconds.
+/// How far back the chart goes at least, in seconds; the width decides how much more.
 const BACK: usize = 120;
 
 /// The cells of the axis on the left.
@@ -20,15 +20,34 @@ struct Bar {
     failed: bool,
 }
 
+/// How many columns an area has room for.
+pub(super) fn room(area: Rect) -> usize {
+    usize::from(area.width.saturating_sub(AXIS))
+}
+
+/// How many seconds one column stands for.
+fn per_column(columns: usize) -> usize {
+    BACK.div_ceil(columns.max(1))
+}
+
+/// How many seconds so many columns show.
+pub(super) fn seconds(columns: usize) -> usize {
+    columns * per_column(columns)
+}
+
 /// The columns that fit, the newest last. The second that is not over yet is left out: it would
-/// always look like a drop.
-fn bars(recent: &[SecondRow], width: usize) -> Vec<Bar> {
+/// always look like a drop. Columns are cut at whole multiples of their length since the start
+/// (`elapsed` seconds ago), so that a column keeps its seconds while it moves to the left.
+fn bars(recent: &[SecondRow], elapsed: u64, columns: usize) -> Vec<Bar> {
     let whole = recent.split_last().map_or(&[][..], |(_, whole)| whole);
-    let last = &whole[whole.len().saturating_sub(BACK)..];
-    let per_cell = BACK.div_ceil(width.max(1)).max(1);
-    // Cells are cut from the newest end, so that a cell keeps its seconds for as long as it can.
-    let mut bars: Vec<_> = last
-        .rchunks(per_cell)
+    let length = per_column(columns);
+    let begun = usize::try_from(elapsed % length as u64).unwrap_or(0);
+    let (full, newest) = whole.split_at(whole.len().saturating_sub(begun));
+    let newest = (!newest.is_empty()).then_some(newest);
+    let mut bars: Vec<_> = newest
+        .into_iter()
+        .chain(full.rchunks(length))
+        .take(columns)
         .map(|chunk| Bar {
             calls: f64::from(chunk.iter().map(|second| second.calls).sum::<u32>())
                 / chunk.len() as f64,
@@ -53,12 +72,18 @@ fn top(bars: &[Bar]) -> f64 {
 }
 
 /// Draws it. With room, the bottom line marks where calls failed.
-pub(super) fn view(recent: &[SecondRow], theme: Theme, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn view(
+    recent: &[SecondRow],
+    elapsed: u64,
+    theme: Theme,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     if area.width <= AXIS || area.height == 0 {
         return;
     }
-    let width = usize::from(area.width - AXIS);
-    let bars = bars(recent, width);
+    let width = room(area);
+    let bars = bars(recent, elapsed, width);
     let top = top(&bars);
     let marks = area.height >= 4;
     let rows = usize::from(area.height - u16::from(marks));
@@ -130,7 +155,7 @@ pub(super) fn view(recent: &[SecondRow], theme: Theme, frame: &mut Frame<'_>, ar
 mod tests {
     use super::*;
 
-    fn seconds(calls: &[u32]) -> Vec<SecondRow> {
+    fn seconds_of(calls: &[u32]) -> Vec<SecondRow> {
         calls
             .iter()
             .map(|calls| SecondRow {
@@ -141,14 +166,29 @@ mod tests {
     }
 
     #[test]
-    fn the_running_second_is_left_out_and_cells_are_averages() {
-        let calls: Vec<_> = bars(&seconds(&[1, 3, 9, 5, 100]), 60)
-            .iter()
-            .map(|bar| (bar.calls, bar.failed))
-            .collect();
-        assert_eq!(calls, [(2.0, false), (7.0, true)]);
-        assert_eq!(bars(&[], 60), []);
-        assert_eq!(bars(&seconds(&[7]), 0), []);
+    fn the_running_second_is_left_out_and_columns_are_averages_that_keep_their_seconds() {
+        let shown = |calls: &[u32], elapsed| -> Vec<(f64, bool)> {
+            let bars = bars(&seconds_of(calls), elapsed, 60);
+            bars.iter().map(|bar| (bar.calls, bar.failed)).collect()
+        };
+        assert_eq!(shown(&[1, 3, 9, 5, 100], 4), [(2.0, false), (7.0, true)]);
+        assert_eq!(
+            shown(&[1, 3, 9, 5, 4, 100], 5),
+            [(2.0, false), (7.0, true), (4.0, false)]
+        );
+        assert_eq!(shown(&[], 0), []);
+        assert_eq!(bars(&seconds_of(&[7]), 0, 0), []);
+    }
+
+    #[test]
+    fn the_columns_fill_the_width_and_reach_back_two_minutes_at_least() {
+        let recent = seconds_of(&[1; 300]);
+        for width in [1, 7, 52, 60, 119, 120, 140] {
+            assert!(seconds(width) >= BACK);
+            assert!(bars(&recent, 0, width).len() <= width);
+        }
+        assert_eq!((seconds(52), bars(&recent, 0, 52).len()), (156, 52));
+        assert_eq!((seconds(140), bars(&recent, 0, 140).len()), (140, 140));
     }
 
     #[test]

@@ -28,9 +28,8 @@ use crate::text;
 use failures::Cause;
 
 /// Which list has the focus.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Focus {
-    #[default]
     Attention,
     Sources,
 }
@@ -42,7 +41,8 @@ type Item = (Subject, usize);
 /// The screen Overview.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    focus: Focus,
+    /// Which list the operator has chosen; until then it is what needs attention, if anything.
+    chosen: Option<Focus>,
     items: Vec<Attention>,
     attention: Roster<Item>,
     rows: Vec<Row>,
@@ -75,7 +75,7 @@ impl Overview {
             failures: none,
         };
         if shared.zoomed {
-            match self.focus {
+            match self.focus() {
                 Focus::Attention => panes.attention = area,
                 Focus::Sources => panes.sources = area,
             }
@@ -139,13 +139,22 @@ impl Overview {
         panes
     }
 
+    /// The list that has the focus: never an empty one while the other has rows.
+    fn focus(&self) -> Focus {
+        match self.chosen {
+            _ if self.items.is_empty() => Focus::Sources,
+            Some(chosen) => chosen,
+            None => Focus::Attention,
+        }
+    }
+
     fn item(&self) -> Option<&Attention> {
         self.items.get(self.attention.position())
     }
 
     /// The server that actions on a server mean.
     fn server<'s>(&'s self, shared: &'s Shared) -> Option<&'s Arc<ServerStatus>> {
-        match self.focus {
+        match self.focus() {
             Focus::Attention => match &self.item()?.subject {
                 Subject::Server(source, name) => shared
                     .snapshot()
@@ -173,7 +182,7 @@ impl Overview {
     }
 
     fn open(&self, shared: &mut Shared) {
-        match self.focus {
+        match self.focus() {
             Focus::Attention => match self.item() {
                 Some(item) if item.subject == Subject::Deployment => {
                     shared.say(item.text.clone());
@@ -193,7 +202,7 @@ impl Overview {
     }
 
     fn selected_style(&self, shared: &Shared, of: Focus) -> Style {
-        match self.focus == of {
+        match self.focus() == of {
             true => shared.theme.selected(),
             false => shared.theme.text(),
         }
@@ -204,7 +213,7 @@ impl Overview {
         let key = |key: &'static str| Span::styled(key, theme.key());
         let first = vec![
             Span::styled(" New here? ", theme.title()),
-            Span::raw("Servers bring tools; this screen shows how they are. "),
+            Span::raw("Servers bring tools; here you see how they are. "),
             key("3"),
             Span::raw(" then "),
             key("c"),
@@ -213,11 +222,11 @@ impl Overview {
         let second = vec![
             Span::raw(" "),
             key("2"),
-            Span::raw(" shows why a server is down, "),
+            Span::raw(" tells why one is down, "),
             key("?"),
-            Span::raw(" the keys. "),
+            Span::raw(" all keys, "),
             key("x"),
-            Span::raw(" hides this."),
+            Span::raw(" hides this"),
         ];
         if area.height >= 2 {
             let (top, bottom) = (
@@ -242,7 +251,7 @@ impl Overview {
             0 => "Needs attention".to_owned(),
             many => format!("Needs attention {many}"),
         };
-        let focused = self.focus == Focus::Attention;
+        let focused = self.focus() == Focus::Attention;
         let inner = pane::frame(shared, frame, area, &title, focused);
         if self.items.is_empty() {
             let line = Line::from(vec![
@@ -271,11 +280,11 @@ impl Overview {
 
     fn view_sources(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
         let title = format!("Sources {}", self.rows.len());
-        let focused = self.focus == Focus::Sources;
+        let focused = self.focus() == Focus::Sources;
         let inner = pane::frame(shared, frame, area, &title, focused);
         if self.rows.is_empty() {
             let text = "no sources: name one in the deployment file, or start with --mcp FILE";
-            frame.render_widget(text, inner);
+            frame.render_widget(Line::raw(text), inner);
             return;
         }
         let window = self.sources.window();
@@ -289,7 +298,9 @@ impl Overview {
 
     fn view_rate(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
         let snapshot = shared.snapshot();
-        let inner = pane::frame(shared, frame, area, "Calls per second, last 2 min", false);
+        let room = chart::room(pane::inside(shared, area));
+        let title = format!("Calls per second, last {} s", chart::seconds(room));
+        let inner = pane::frame(shared, frame, area, &title, false);
         if snapshot.stats.total.calls == 0 {
             let lines = [
                 "no call yet: press 3, choose a tool,",
@@ -307,7 +318,8 @@ impl Overview {
             }
             return;
         }
-        chart::view(&snapshot.stats.recent, shared.theme, frame, inner);
+        let elapsed = snapshot.started.age(snapshot.taken.at).as_secs();
+        chart::view(&snapshot.stats.recent, elapsed, shared.theme, frame, inner);
     }
 
     fn view_latency(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
@@ -319,7 +331,7 @@ impl Overview {
         };
         let inner = pane::frame(shared, frame, area, &title, false);
         if total.calls == 0 {
-            frame.render_widget("no call yet", inner);
+            frame.render_widget(Line::raw("no call yet"), inner);
             return;
         }
         let latency = &total.latency;
@@ -377,9 +389,13 @@ impl Overview {
                 0 => "no call has failed",
                 _ => "the failed calls are no longer in the history",
             };
-            frame.render_widget(text, inner);
+            frame.render_widget(Line::raw(text), inner);
             return;
         }
+        // The tool is what is looked for; the words take what is left.
+        let room = usize::from(inner.width);
+        let kind = if room < 50 { 10 } else { 14 };
+        let tool = room.saturating_sub(kind + 7).min(24);
         for (y, cause) in (inner.top()..inner.bottom()).zip(&self.causes) {
             let line = Line::from(vec![
                 Span::styled(
@@ -388,10 +404,11 @@ impl Overview {
                 ),
                 Span::raw(" "),
                 Span::styled(
-                    text::fit(cause.kind.as_str(), 14, theme.marks),
+                    text::fit(cause.kind.as_str(), kind, theme.marks),
                     theme.health(Health::Warning),
                 ),
-                Span::styled(text::fit(&cause.tool, 20, theme.marks), theme.text()),
+                Span::raw(" "),
+                Span::styled(text::fit(&cause.tool, tool, theme.marks), theme.text()),
                 Span::styled(format!(" {}", cause.newest), theme.dim()),
             ]);
             let line_area = Rect {
@@ -486,11 +503,11 @@ impl Screen for Overview {
             | Action::HalfUp
             | Action::Open
             | Action::Describe
-            | Action::Copy => match self.focus {
+            | Action::Copy => match self.focus() {
                 Focus::Attention => !self.items.is_empty(),
                 Focus::Sources => !self.rows.is_empty(),
             },
-            Action::NextPane | Action::PreviousPane => true,
+            Action::NextPane | Action::PreviousPane => !self.items.is_empty(),
             Action::DismissHint => !self.hint_dismissed,
             Action::Logs => self.server(shared).is_some(),
             Action::Reconnect => self
@@ -507,10 +524,10 @@ impl Screen for Overview {
         match action {
             Action::Open | Action::Describe => self.open(shared),
             Action::NextPane | Action::PreviousPane => {
-                self.focus = match self.focus {
+                self.chosen = Some(match self.focus() {
                     Focus::Attention => Focus::Sources,
                     Focus::Sources => Focus::Attention,
-                };
+                });
             }
             Action::DismissHint => self.hint_dismissed = true,
             Action::Reconnect => self.order(ServerOrder::Reconnect, shared),
@@ -523,10 +540,16 @@ impl Screen for Overview {
                     shared.request(Request::Logs(owner.into()));
                 }
             }
-            moving => match self.focus {
-                Focus::Attention => self.attention.move_by(moving),
-                Focus::Sources => self.sources.move_by(moving),
-            },
+            moving => {
+                // Whoever moves has chosen: something new that needs attention must not take the
+                // focus away under the fingers.
+                let focus = self.focus();
+                self.chosen = Some(focus);
+                match focus {
+                    Focus::Attention => self.attention.move_by(moving),
+                    Focus::Sources => self.sources.move_by(moving),
+                }
+            }
         }
     }
 
@@ -557,7 +580,7 @@ impl Screen for Overview {
     }
 
     fn copy(&self, shared: &Shared) -> Option<Copied> {
-        match self.focus {
+        match self.focus() {
             Focus::Attention => self.item().map(|item| Copied {
                 what: "what needs attention".into(),
                 text: text::one_line(&item.text).into_owned() + "\n",

@@ -21,7 +21,7 @@ use crate::text;
 const RECENT: usize = 12;
 
 /// The cells of a label.
-const LABEL: usize = 13;
+const LABEL: usize = 14;
 
 /// Everything about a row.
 pub(super) fn lines(shared: &Shared, row: &Row, width: usize) -> Vec<Line<'static>> {
@@ -348,7 +348,10 @@ fn event(shared: &Shared, change: &Transition, before: Option<&Transition>) -> L
     };
     let lasted = before.map_or_else(String::new, |before| {
         let lasted = before.at.age(change.at.at);
-        format!(" ({} after {})", change.from, figures::latency(lasted))
+        match lasted.as_millis() {
+            0 => String::new(),
+            _ => format!("; {} for {}", change.from, figures::latency(lasted)),
+        }
     });
     Line::from(vec![
         Span::styled(

@@ -52,7 +52,7 @@ const COLUMNS: [Column; 9] = [
     column("", 1, 0),
     Column {
         fills: true,
-        ..column("NAME", 10, 0)
+        ..column("NAME", 14, 0)
     },
     column("STATE", 11, 1),
     number("SINCE", 9, 5),
@@ -255,7 +255,7 @@ impl Sources {
                 true => "this deployment has no sources; name one in its file",
                 false => "no source matches; esc takes the filter back",
             };
-            frame.render_widget(text, inner);
+            frame.render_widget(Line::raw(text), inner);
             return;
         }
         let window = self.roster.window();

@@ -121,10 +121,14 @@ pub(crate) fn rows(snapshot: &Snapshot) -> Vec<Row> {
         }
         for server in servers {
             let key = Key::Server(Arc::clone(&source.name), Arc::clone(&server.name));
-            let name = if server.name == source.name {
-                server.name.to_string()
-            } else {
-                format!("{}/{}", source.name, server.name)
+            let shared = snapshot
+                .servers
+                .iter()
+                .filter(|other| other.name == server.name);
+            // Its source only where the name alone would not tell which.
+            let name = match shared.count() {
+                1 => server.name.to_string(),
+                _ => format!("{}/{}", source.name, server.name),
             };
             rows.push(Row {
                 name,

@@ -82,13 +82,11 @@ fn a_search_in_the_evidence_marks_and_steps_round() {
     let mut state = sources((100, 24));
     press(&mut state, "j j j enter / zone.tab enter");
     assert!(picture(&state).contains("zone.tab"));
-    let first = picture(&state);
     press(&mut state, "n n n n N");
     assert!(picture(&state).contains("zone.tab"));
     press(&mut state, "esc");
     assert_eq!(state.screen().filter(), "");
     assert_eq!(state.screen().depth(), 1);
-    assert!(!first.is_empty());
 }
 
 /// The names in the list, from the top.
@@ -103,7 +101,7 @@ fn names(state: &State) -> Vec<String> {
     };
     picture
         .lines()
-        .filter_map(first)
+        .filter_map(|line| first(line.split("││").next()?))
         .filter(|name| known.contains(&name.as_str()))
         .collect()
 }
