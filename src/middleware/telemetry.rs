@@ -18,7 +18,7 @@ use crate::tool::{CallId, ErrorKind, ToolResult};
 
 /// The label of all names that no tool has, so that a model that invents names cannot grow the
 /// tables of whoever collects them.
-pub const UNKNOWN: &str = "_unknown";
+pub(super) const UNKNOWN: &str = "_unknown";
 
 /// How much of an error's text a log line carries.
 const ERROR_CHARS: usize = 512;

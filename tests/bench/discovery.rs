@@ -1,6 +1,11 @@
 //! How fast the index is built, a query is ranked and a visible set is computed, over 10,000 tools
 //! made from the fixture. Run with `cargo bench --bench discovery`.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a bench without its data has nothing to measure"
+)]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;

@@ -60,11 +60,18 @@ fn a_visit_to_the_demo_sees_every_screen_calls_a_tool_and_leaves_nothing_behind(
         text.contains("clock__now") && !text.contains("files__read_file")
     });
     session.press("c");
-    session.wait_for("the form", |screen| screen.contents().contains("Call"));
-    session.press("\r");
-    session.press("6");
-    session.wait_for("the call", |screen| {
-        screen.contents().contains("clock__now")
+    session.wait_for("the form", |screen| {
+        screen.contents().contains("Call clock__now")
+    });
+    // From the field to the button, which calls.
+    session.press("\t\r");
+    session.wait_for("the result", |screen| {
+        let text = screen.contents();
+        text.contains("● ok in") && text.contains("owner servers/clock")
+    });
+    session.press("1");
+    session.wait_for("the overview", |screen| {
+        screen.contents().contains("Needs attention")
     });
     session.press("q");
     assert_eq!(session.exit(), 0);

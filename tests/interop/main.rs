@@ -3,7 +3,11 @@
 //! These tests are ignored by default, since they need Node, Python and the packages that
 //! `.ci/run` installs into the directory that `TOOLCRIB_INTEROP` names.
 
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what fails here fails the test"
+)]
 
 mod host;
 mod http;

@@ -1,6 +1,10 @@
 //! Tests of the library from outside.
 
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what fails here fails the test"
+)]
 
 mod deployment;
 mod mcp;

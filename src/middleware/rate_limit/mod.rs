@@ -28,11 +28,13 @@ const QUEUE: usize = 1_000;
 /// Most tools whose own bucket is kept; past that, buckets that nobody uses are let go of.
 const BUCKETS: usize = 4_096;
 
+/// Buckets of tools that declare a rate, with that rate.
+type OwnBuckets = HashMap<Arc<str>, (f64, Arc<Bucket>)>;
+
 /// The layer.
 pub struct RateLimit {
     rule: Live<Rule>,
-    /// Buckets of tools that declare a rate, with that rate.
-    tools: Mutex<HashMap<Arc<str>, (f64, Arc<Bucket>)>>,
+    tools: Mutex<OwnBuckets>,
     waiting: Arc<AtomicUsize>,
     waited: Count,
     late: Count,

@@ -1,6 +1,6 @@
 //! The schema for editors agrees with the reader.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib::deployment::document::{Budget, Syntax, parse};
 use toolcrib::deployment::{load_text, schema};
 

@@ -111,7 +111,7 @@ fn every_mistake_is_found_at_its_place() {
         (
             "unknown key",
             "a.skill.yaml",
-            skill(&format!("    http:\n      uri: http://x\n")),
+            skill("    http:\n      uri: http://x\n"),
             &[":5:7: unknown key `uri` (did you mean `url`?)"],
         ),
         (
@@ -203,10 +203,8 @@ fn every_mistake_is_found_at_its_place() {
         (
             "env not required",
             "a.skill.yaml",
-            format!(
-                "name: s\nrequired_env: []\ntools:\n  - name: a\n    http:\n      \
-                     url: http://x/{{{{env:TOK}}}}\n"
-            ),
+            "name: s\nrequired_env: []\ntools:\n  - name: a\n    http:\n      url: http://x/{{env:TOK}}\n"
+                .into(),
             &["`TOK` is not in `required_env`"],
         ),
         (

@@ -93,17 +93,22 @@ mod tests {
         let (error, warning) = (problem(Severity::Error), problem(Severity::Warning));
         let rows: [(Option<&str>, &[Problem], bool, &str); 5] = [
             (Some("a"), &[], true, "a: valid"),
-            (Some("a"), &[warning.clone()], true, "a: valid, 1 warning"),
+            (
+                Some("a"),
+                std::slice::from_ref(&warning),
+                true,
+                "a: valid, 1 warning",
+            ),
             (
                 Some("a"),
                 &[warning.clone(), warning.clone()],
                 false,
                 "2 warnings",
             ),
-            (None, &[error.clone()], false, "1 error"),
+            (None, std::slice::from_ref(&error), false, "1 error"),
             (
                 None,
-                &[error.clone(), error, warning],
+                &[error.clone(), error.clone(), warning.clone()],
                 false,
                 "2 errors, 1 warning",
             ),

@@ -37,7 +37,7 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod update_tests;
 
-pub(crate) use driver::{ConsoleError, run};
+pub(crate) use driver::run;
 pub(crate) use log::{LogLayer, log_layer};
 pub(crate) use screens::ScreenId;
 pub(crate) use shared::Options;

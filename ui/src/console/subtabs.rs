@@ -37,7 +37,7 @@ pub(crate) fn line(
     if let Some(place) = place {
         let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
         let cells = text::width(place);
-        if used + cells + 1 <= width {
+        if used + cells < width {
             spans.push(Span::raw(" ".repeat(width - used - cells)));
             spans.push(Span::styled(place.to_owned(), theme.dim()));
         }

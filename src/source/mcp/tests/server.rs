@@ -2,6 +2,10 @@
 
 #![allow(dead_code, unreachable_pub)]
 #![expect(deprecated)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a server that dies at once is what is tested against"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
