@@ -26,7 +26,7 @@ const ERROR_CHARS: usize = 512;
 /// A call that ended, as instruments get it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execution {
-    /// The tool, or [`UNKNOWN`]; the span is named `<tool>.execute`.
+    /// The tool, or `_unknown`; the span is named `<tool>.execute`.
     pub tool: Arc<str>,
     /// The call.
     pub call_id: CallId,
