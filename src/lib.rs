@@ -17,6 +17,7 @@ pub mod executor;
 pub mod inference;
 pub mod middleware;
 pub mod observe;
+mod percent;
 pub mod registry;
 pub mod runtime;
 pub mod scenario;

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use crate::percent::segment;
+
 /// What stands in place of a secret.
 pub const MASK: &str = "••••";
 
@@ -81,16 +83,7 @@ fn forms(value: &str) -> Vec<String> {
     if let Ok(json) = serde_json::to_string(value) {
         forms.push(json[1..json.len() - 1].to_owned());
     }
-    let url: String = value
-        .bytes()
-        .map(|byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect();
-    forms.push(url);
+    forms.push(segment(value));
     forms
 }
 

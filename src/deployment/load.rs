@@ -100,25 +100,12 @@ pub(crate) fn load_text_with(
 }
 
 fn read_root(reading: &Reading<'_>, root: Option<Node>, origin: Origin) -> Option<Deployment> {
-    let Some(mut root) = root.filter(|root| root.data != document::Data::Null) else {
-        reading.error_at(
-            Place::START,
-            "",
-            "the file is empty; a deployment starts with `resources:`",
-        );
-        return None;
-    };
-    reading.repeated_keys(&Value::root(&root));
-    reading.expand(&mut root, "");
+    let root = reading.open(
+        root,
+        "the file is empty; a deployment starts with `resources:`",
+        "a deployment is a map with the key `resources`",
+    )?;
     let root = Value::root(&root);
-    if !root.is_map() {
-        let found = root.node.describe();
-        reading.error(
-            &root,
-            format!("a deployment is a map with the key `resources`, not {found}"),
-        );
-        return None;
-    }
     reading.check(&root, &Shape::Fields(&DEPLOYMENT));
     read_resources(reading, &root.get("resources")?, origin)
 }

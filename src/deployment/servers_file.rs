@@ -81,10 +81,7 @@ pub(super) fn read(reading: &Reading<'_>, file: &Value<'_>) -> Vec<FileServer> {
     let text = match read_text(&path, &name) {
         Ok(text) => text,
         Err(problems) => {
-            problems
-                .0
-                .into_iter()
-                .for_each(|problem| reading.add(problem));
+            reading.absorb(problems.0);
             return Vec::new();
         }
     };
@@ -92,10 +89,7 @@ pub(super) fn read(reading: &Reading<'_>, file: &Value<'_>) -> Vec<FileServer> {
     let root = match parse(&text, Syntax::of(&name), Budget::default()) {
         Ok(root) => root,
         Err(error) => {
-            let problems = sub.unreadable(error).0;
-            problems
-                .into_iter()
-                .for_each(|problem| reading.add(problem));
+            reading.absorb(sub.unreadable(error).0);
             return Vec::new();
         }
     };
@@ -114,13 +108,7 @@ pub(super) fn read(reading: &Reading<'_>, file: &Value<'_>) -> Vec<FileServer> {
             "the file is empty; it starts with `servers:`",
         ),
     }
-    let problems = match sub.finish(Some(())) {
-        Ok(finished) => finished.warnings,
-        Err(problems) => problems.0,
-    };
-    problems
-        .into_iter()
-        .for_each(|problem| reading.add(problem));
+    reading.absorb(sub.into_problems());
     servers
 }
 

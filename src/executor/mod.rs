@@ -147,20 +147,13 @@ impl Executor {
                 Ok(result) => result,
                 Err(error) => match error.try_into_panic() {
                     Ok(panic) => panic_result(&ended.started.tool, &*panic),
-                    Err(_) => cancelled(&ended.started.tool),
+                    Err(_) => ToolResult::cancelled(&ended.started.tool),
                 },
             };
             cancel_on_drop.disarm();
             ended.finish(result)
         }
     }
-}
-
-fn cancelled(tool: &str) -> ToolResult {
-    ToolResult::error(
-        crate::tool::ErrorKind::Cancelled,
-        format!("the call of `{tool}` was cancelled"),
-    )
 }
 
 /// Makes sure that a call that began is also reported as ended, even when whoever waited for it
@@ -196,7 +189,7 @@ impl Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         if !self.done {
-            self.report(cancelled(&self.started.tool));
+            self.report(ToolResult::cancelled(&self.started.tool));
         }
     }
 }

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::trace::{Span, Trace};
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Call, ErrorKind, Progress, ToolResult};
+use crate::tool::{Call, Progress, ToolResult, bounded};
 
 /// The call, the catalog it is looked up in, and what is learnt about it on the way.
 #[derive(Clone, Debug)]
@@ -75,24 +75,7 @@ impl Request {
     /// # Errors
     /// A `cancelled` or `timeout` result when the wait was given up; `work` is dropped then.
     pub async fn bounded<T>(&self, work: impl Future<Output = T>) -> Result<T, ToolResult> {
-        let deadline = self.call.deadline;
-        let expired = async {
-            match deadline {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = self.call.cancel.cancelled() => Err(ToolResult::error(
-                ErrorKind::Cancelled,
-                format!("the call of `{}` was cancelled", self.call.tool),
-            )),
-            output = work => Ok(output),
-            () = expired => Err(ToolResult::error(
-                ErrorKind::Timeout,
-                format!("`{}` did not answer before the deadline of the call", self.call.tool),
-            )),
-        }
+        let call = &self.call;
+        bounded(&call.tool, &call.cancel, call.deadline, work).await
     }
 }

@@ -12,7 +12,7 @@ mod tally;
 pub use attention::{Attention, Severity, Subject, attention};
 pub use event::Event;
 pub use hub::Hub;
-pub use publisher::{Exposure, Feed, Publisher};
+pub use publisher::{Feed, Publisher};
 pub use record::{CallRecord, History};
 pub use rows::{
     AssemblyRow, CatalogChange, DeploymentRow, DeploymentState, RunningRow, Snapshot, SourceRow,

@@ -1,6 +1,7 @@
 //! Puts snapshots together and publishes them: at most one per 50 ms, none while nobody watches,
 //! and one per second while somebody does, so that series and rates move on.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::discovery::Mode;
 use crate::executor::{Executor, InFlight};
 use crate::middleware::{Approvals, LayerStatus};
 use crate::registry::{Catalog, Entry};
+use crate::session::Discovery;
 use crate::source::{ServerRows, ServerState, Source};
 use crate::tool::Progress;
 
@@ -25,9 +27,6 @@ const SHORTEST: Duration = Duration::from_millis(50);
 
 /// The longest time between two publications while somebody watches.
 const LONGEST: Duration = Duration::from_secs(1);
-
-/// Tells how a tool comes into view.
-pub type Exposure = Arc<dyn Fn(&str) -> Mode + Send + Sync>;
 
 /// What snapshots are made from.
 #[derive(Clone)]
@@ -39,7 +38,7 @@ pub struct Feed {
     /// The assembly.
     pub assembly: AssemblyRow,
     /// How tools come into view.
-    pub exposure: Exposure,
+    pub discovery: Arc<Discovery>,
     /// The sources, in the order of the file.
     pub sources: Arc<[Arc<dyn Source>]>,
     /// The executor with its registry and chain.
@@ -66,9 +65,9 @@ impl Publisher {
     pub fn new(feed: Feed) -> Self {
         let view = feed.hub.view();
         let shown = feed.executor.registry().catalog();
-        let tools = tool_rows(&feed, &shown);
+        let rows = Rows::new(&feed, &shown);
         let hub_version = view.version;
-        let first = assemble(&feed, &shown, view, tools, 0);
+        let first = assemble(&feed, &shown, view, rows, 0);
         Self {
             feed,
             snapshot: watch::Sender::new(Arc::new(first)),
@@ -105,10 +104,13 @@ impl Publisher {
     pub fn publish(&mut self) {
         let last = Arc::clone(&self.snapshot.borrow());
         let catalog = self.feed.executor.registry().catalog();
-        let tools = if Arc::ptr_eq(&catalog, &self.shown) {
-            Arc::clone(&last.tools)
+        let rows = if Arc::ptr_eq(&catalog, &self.shown) {
+            Rows {
+                tools: Arc::clone(&last.tools),
+                sources: Arc::clone(&last.sources),
+            }
         } else {
-            tool_rows(&self.feed, &catalog)
+            Rows::new(&self.feed, &catalog)
         };
         let mut view = self.feed.hub.view();
         if view.version == self.hub_version {
@@ -116,19 +118,13 @@ impl Publisher {
             view.changes = Arc::clone(&last.changes);
         }
         self.hub_version = view.version;
-        let next = assemble(&self.feed, &catalog, view, tools, last.version + 1);
+        let next = assemble(&self.feed, &catalog, view, rows, last.version + 1);
         self.shown = catalog;
         self.snapshot.send_replace(Arc::new(next));
     }
 }
 
-fn assemble(
-    feed: &Feed,
-    catalog: &Catalog,
-    view: HubView,
-    tools: Arc<[ToolRow]>,
-    version: u64,
-) -> Snapshot {
+fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: u64) -> Snapshot {
     let servers: ServerRows = feed
         .sources
         .iter()
@@ -145,9 +141,9 @@ fn assemble(
             warnings: Arc::clone(&feed.warnings.borrow()),
         },
         assembly: feed.assembly.clone(),
-        sources: source_rows(feed, &tools),
+        sources: rows.sources,
         servers,
-        tools,
+        tools: rows.tools,
         refusals: Arc::clone(catalog.refusals()),
         changes: view.changes,
         running: running.iter().map(|call| running_row(feed, call)).collect(),
@@ -194,33 +190,41 @@ pub(crate) fn deployment_state(servers: &ServerRows, stopping: bool) -> Deployme
     }
 }
 
-fn source_rows(feed: &Feed, tools: &[ToolRow]) -> Arc<[SourceRow]> {
-    feed.sources
-        .iter()
-        .map(|source| SourceRow {
+/// What follows from one version of the catalog, and is shared until the next.
+struct Rows {
+    tools: Arc<[ToolRow]>,
+    sources: Arc<[SourceRow]>,
+}
+
+impl Rows {
+    fn new(feed: &Feed, catalog: &Catalog) -> Self {
+        let exposures = feed.discovery.view().exposures;
+        let mode = |name: &str| exposures.get(name).map_or(Mode::Always, |tool| tool.mode);
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for entry in catalog.entries() {
+            *counts.entry(&entry.owner.source).or_default() += 1;
+        }
+        let sources = feed.sources.iter().map(|source| SourceRow {
             name: source.name().into(),
             kind: source.kind(),
-            tools: tools
-                .iter()
-                .filter(|tool| *tool.owner.source == *source.name())
-                .count(),
-        })
-        .collect()
+            tools: counts.get(source.name()).copied().unwrap_or_default(),
+        });
+        Self {
+            tools: catalog
+                .entries()
+                .map(|entry| tool_row(entry, mode(entry.definition.name())))
+                .collect(),
+            sources: sources.collect(),
+        }
+    }
 }
 
-fn tool_rows(feed: &Feed, catalog: &Catalog) -> Arc<[ToolRow]> {
-    catalog
-        .entries()
-        .map(|entry| tool_row(feed, entry))
-        .collect()
-}
-
-fn tool_row(feed: &Feed, entry: &Entry) -> ToolRow {
+fn tool_row(entry: &Entry, exposure: Mode) -> ToolRow {
     let definition = &entry.definition;
     ToolRow {
         definition: definition.clone(),
         owner: entry.owner.clone(),
-        exposure: (feed.exposure)(definition.name()),
+        exposure,
         bytes: definition.bytes(),
         hints: entry.tool.hints(),
         definition_hash: definition.hash().into(),

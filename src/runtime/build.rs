@@ -11,10 +11,9 @@ use super::orders::{self, Desk};
 use super::{Options, Runtime, StartError, sources};
 use crate::control::Control;
 use crate::deployment::{AssemblySpec, Deployment};
-use crate::discovery::Mode;
 use crate::executor::{CallObserver, Executor};
 use crate::middleware::{self, Approvals, BuildContext, Chain};
-use crate::observe::{AssemblyRow, Event, Exposure, Feed, Hub, Publisher};
+use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
 use crate::registry::{Owner, Registry};
 use crate::session::Discovery;
 use crate::source::{ServerRows, Source};
@@ -44,7 +43,7 @@ pub(super) async fn start(
             implementation: assembly.implementation.as_str(),
             dynamic: assembly.dynamic.is_some(),
         },
-        exposure: exposure(&discovery),
+        discovery: Arc::clone(&discovery),
         sources: Arc::clone(&sources),
         executor: executor.clone(),
         hub: Arc::clone(&hub),
@@ -97,17 +96,6 @@ async fn discovery(
         registry.add(&owner, tool).await;
     }
     Ok(discovery)
-}
-
-/// How the console and `tools` tell the exposure of a tool.
-fn exposure(discovery: &Arc<Discovery>) -> Exposure {
-    let discovery = Arc::clone(discovery);
-    Arc::new(move |name| {
-        let view = discovery.view();
-        view.exposures
-            .get(name)
-            .map_or(Mode::Always, |tool| tool.mode)
-    })
 }
 
 fn task(work: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {

@@ -8,10 +8,10 @@ use super::expect::{Check, Fact};
 use super::model::SimPlace;
 use super::table::SCENARIO;
 use super::{Expectation, Scenario, ScenarioCall, Step};
-use crate::deployment::document::{self, Budget, Data, Node, Reading, Shape, Syntax, Value};
+use crate::deployment::document::{self, Budget, Node, Reading, Shape, Syntax, Value};
 use crate::deployment::{
-    AssemblySpec, Deployment, Environment, Loaded, Origin, Place, Problem, Problems,
-    SourceSettings, load_text_with, read_resources, read_sim_tool, read_text,
+    AssemblySpec, Deployment, Environment, Loaded, Origin, Problem, Problems, SourceSettings,
+    load_text_with, read_resources, read_sim_tool, read_text,
 };
 use crate::discovery::TOOL_SEARCH;
 use crate::registry::Owner;
@@ -89,25 +89,12 @@ fn read_root(
     origin: Origin,
     files: &mut Vec<PathBuf>,
 ) -> Option<(Scenario, Deployment)> {
-    let Some(mut root) = root.filter(|root| root.data != Data::Null) else {
-        reading.error_at(
-            Place::START,
-            "",
-            "the file is empty; a scenario has `rounds` and a deployment",
-        );
-        return None;
-    };
-    reading.repeated_keys(&Value::root(&root));
-    reading.expand(&mut root, "");
+    let root = reading.open(
+        root,
+        "the file is empty; a scenario has `rounds` and a deployment",
+        "a scenario is a map with the key `rounds`",
+    )?;
     let root = Value::root(&root);
-    if !root.is_map() {
-        let found = root.node.describe();
-        reading.error(
-            &root,
-            format!("a scenario is a map with the key `rounds`, not {found}"),
-        );
-        return None;
-    }
     reading.check(&root, &Shape::Fields(&SCENARIO));
     let deployment = read_deployment(reading, &root, origin, files);
     let assembly = deployment

@@ -95,6 +95,33 @@ impl Call {
     }
 }
 
+/// Waits for `work` until a call of `tool` is cancelled or its deadline passes.
+///
+/// # Errors
+/// A `cancelled` or `timeout` result when the wait was given up; `work` is dropped then.
+pub async fn bounded<T>(
+    tool: &str,
+    cancel: &CancellationToken,
+    deadline: Option<Instant>,
+    work: impl Future<Output = T>,
+) -> Result<T, ToolResult> {
+    let expired = async {
+        match deadline {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(ToolResult::cancelled(tool)),
+        output = work => Ok(output),
+        () = expired => Err(ToolResult::error(
+            ErrorKind::Timeout,
+            format!("`{tool}` did not answer before the deadline of the call"),
+        )),
+    }
+}
+
 /// A report of how far a running call is (rule 8.12).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Progress {

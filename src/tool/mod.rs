@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use call::{Call, CallId, Invocation, Progress};
+pub use call::{Call, CallId, Invocation, Progress, bounded};
 pub(crate) use definition::json_type;
 pub use definition::{Definition, InvalidDefinition};
 pub use lazy::{LoadError, Loader};

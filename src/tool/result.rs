@@ -229,6 +229,14 @@ impl ToolResult {
         }
     }
 
+    /// The error of a call that its caller gave up.
+    pub fn cancelled(tool: &str) -> Self {
+        Self::error(
+            ErrorKind::Cancelled,
+            format!("the call of `{tool}` was cancelled"),
+        )
+    }
+
     /// Whether the call failed.
     pub fn is_error(&self) -> bool {
         self.error_kind.is_some()

@@ -2,7 +2,6 @@
 
 mod cli;
 mod commands;
-#[allow(dead_code, reason = "screens are being added")]
 mod console;
 mod demo;
 mod logging;

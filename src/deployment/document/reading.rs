@@ -72,6 +72,34 @@ impl<'e> Reading<'e> {
         }
     }
 
+    /// Adds everything that was found wrong with another file.
+    pub fn absorb(&self, problems: impl IntoIterator<Item = Problem>) {
+        problems.into_iter().for_each(|problem| self.add(problem));
+    }
+
+    /// Everything reported so far; for a reading whose problems go to another one.
+    pub fn into_problems(self) -> Vec<Problem> {
+        self.problems.into_inner()
+    }
+
+    /// The root of a file that is a map: repeated keys reported, variables expanded. `empty` is
+    /// what an empty file is told, and `wanted` says what the map is.
+    pub fn open(&self, root: Option<Node>, empty: &str, wanted: &str) -> Option<Node> {
+        let Some(mut root) = root.filter(|root| root.data != Data::Null) else {
+            self.error_at(Place::START, "", empty);
+            return None;
+        };
+        self.repeated_keys(&Value::root(&root));
+        self.expand(&mut root, "");
+        let value = Value::root(&root);
+        if !value.is_map() {
+            let found = root.describe();
+            self.error(&value, format!("{wanted}, not {found}"));
+            return None;
+        }
+        Some(root)
+    }
+
     /// Notes a file that this one depends on.
     pub fn add_file(&self, path: PathBuf) {
         self.files.borrow_mut().push(path);

@@ -127,10 +127,7 @@ impl Directory<'_, '_> {
         let text: Arc<str> = match read_text(path, &name) {
             Ok(text) => text.into(),
             Err(problems) => {
-                problems
-                    .0
-                    .into_iter()
-                    .for_each(|problem| self.reading.add(problem));
+                self.reading.absorb(problems.0);
                 return;
             }
         };
@@ -143,10 +140,7 @@ impl Directory<'_, '_> {
         let root = match parse_noting(&text, syntax, Budget::default(), &mut escapes) {
             Ok(root) => root,
             Err(error) => {
-                sub.unreadable(error)
-                    .0
-                    .into_iter()
-                    .for_each(|problem| self.reading.add(problem));
+                self.reading.absorb(sub.unreadable(error).0);
                 return;
             }
         };
@@ -165,7 +159,7 @@ impl Directory<'_, '_> {
                 "",
                 format!("the file is empty; a {kind} starts with `name:`"),
             );
-            self.take_problems(sub);
+            self.reading.absorb(sub.into_problems());
             return;
         };
         let root = Value::root(&root);
@@ -181,17 +175,7 @@ impl Directory<'_, '_> {
             file.read_skill(&root);
         }
         let File { reading: sub, .. } = file;
-        self.take_problems(sub);
-    }
-
-    fn take_problems(&self, sub: Reading<'_>) {
-        let problems = match sub.finish(Some(())) {
-            Ok(finished) => finished.warnings,
-            Err(problems) => problems.0,
-        };
-        problems
-            .into_iter()
-            .for_each(|problem| self.reading.add(problem));
+        self.reading.absorb(sub.into_problems());
     }
 
     /// Looks the tools of the toolsets up.
@@ -209,7 +193,7 @@ impl Directory<'_, '_> {
                 &name,
                 known,
             );
-            self.take_problems(sub);
+            self.reading.absorb(sub.into_problems());
         }
     }
 

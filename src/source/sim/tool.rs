@@ -13,7 +13,8 @@ use super::problem::SimError;
 use super::settings::SimTool;
 use crate::registry::Registry;
 use crate::tool::{
-    Definition, ErrorKind, Hints, Invocation, LoadError, Loader, Part, SharedTool, Tool, ToolResult,
+    Definition, ErrorKind, Hints, Invocation, LoadError, Loader, Part, SharedTool, Tool,
+    ToolResult, bounded,
 };
 
 /// Makes a single simulated tool, for example to add it while everything runs. It is not
@@ -146,24 +147,9 @@ impl Tool for SimulatedTool {
                 &invocation.arguments,
                 &mut self.seed.draws(self.name(), call),
             );
-            let expired = async {
-                match invocation.deadline {
-                    Some(at) => tokio::time::sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let name = self.name();
-            tokio::select! {
-                biased;
-                () = invocation.cancel.cancelled() => ToolResult::error(
-                    ErrorKind::Cancelled,
-                    format!("the call of `{name}` was cancelled"),
-                ),
-                result = self.run(steps) => result,
-                () = expired => ToolResult::error(
-                    ErrorKind::Timeout,
-                    format!("`{name}` did not answer before the deadline of the call"),
-                ),
+            let work = self.run(steps);
+            match bounded(self.name(), &invocation.cancel, invocation.deadline, work).await {
+                Ok(result) | Err(result) => result,
             }
         }
         .boxed()

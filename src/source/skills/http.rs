@@ -45,12 +45,6 @@ pub(super) struct HttpClient {
     client: reqwest::Client,
 }
 
-enum Sent {
-    Answer(reqwest::Response),
-    Broken { maybe_sent: bool, reason: String },
-    Refused(String),
-}
-
 impl HttpClient {
     /// A client that follows no redirects by itself: see [`HttpClient::send`].
     ///
@@ -119,13 +113,8 @@ impl HttpClient {
         let mut body = request.body.clone();
         for _ in 0..=REDIRECTS {
             let sent = self.once(&method, &url, &headers, body.clone()).await;
-            let response = match sent {
-                Sent::Answer(response) => response,
-                Sent::Broken { maybe_sent, reason } => {
-                    return Err(Broken::new(request, Some(maybe_sent), &reason));
-                }
-                Sent::Refused(reason) => return Err(Broken::new(request, None, &reason)),
-            };
+            let response = sent
+                .map_err(|(maybe_sent, error)| Broken::new(request, maybe_sent, &cause(&error)))?;
             let Some(next) = redirect(&response, &url) else {
                 return read(request, response).await;
             };
@@ -150,13 +139,14 @@ impl HttpClient {
         Err(Broken::new(request, None, &reason))
     }
 
+    /// One request. An error comes with whether the request may have arrived; see [`Broken`].
     async fn once(
         &self,
         method: &Method,
         url: &::url::Url,
         headers: &HeaderMap,
         body: Option<Arc<[u8]>>,
-    ) -> Sent {
+    ) -> Result<reqwest::Response, (Option<bool>, reqwest::Error)> {
         let mut builder = self
             .client
             .request(method.clone(), url.clone())
@@ -164,14 +154,11 @@ impl HttpClient {
         if let Some(body) = body {
             builder = builder.body(body.to_vec());
         }
-        match builder.send().await {
-            Ok(response) => Sent::Answer(response),
-            Err(error) if error.is_builder() => Sent::Refused(cause(&error)),
-            Err(error) => Sent::Broken {
-                maybe_sent: !error.is_connect(),
-                reason: cause(&error),
-            },
-        }
+        builder.send().await.map_err(|error| {
+            // A request that could not even be made will not be made the next time either.
+            let maybe_sent = (!error.is_builder()).then(|| !error.is_connect());
+            (maybe_sent, error)
+        })
     }
 }
 

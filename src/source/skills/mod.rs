@@ -4,7 +4,6 @@
 //! templates, requests, retries and answers in pure files, the sending of requests in `http`.
 
 mod body;
-mod encode;
 mod http;
 mod library;
 mod model;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::model::HttpTemplate;
 use super::template::UnsetVariable;
+use crate::percent::segment;
 use crate::secrets::{MASK, Secrets};
 
 /// Method, URL, headers and body; variables are masked however short they are.
@@ -30,8 +31,11 @@ pub(super) fn preview(
         let url = template.url.expand(arguments, &masked, &query);
         let url = url.map_err(|error| error.to_string())?;
         // The mask itself is encoded where a variable stands in a query.
-        let encoded: String = MASK.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        let mut text = format!("{} {}\n", template.method, url.replace(&encoded, MASK));
+        let mut text = format!(
+            "{} {}\n",
+            template.method,
+            url.replace(&segment(MASK), MASK)
+        );
         for (name, value) in &template.headers {
             let value = value.expand(arguments, &masked).map_err(words)?;
             // Writing to a string does not fail.

@@ -7,10 +7,10 @@ use ::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use ::http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 
-use super::encode::form;
 use super::model::HttpTemplate;
 use super::template::{Template, UnsetVariable, Variables, as_text};
 use super::url::UrlError;
+use crate::percent::form;
 use crate::secrets::MASK;
 
 /// A request ready to be sent.

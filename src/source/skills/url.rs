@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::encode::{form, segment};
 use super::template::{Piece, Template, TemplateError, Variables, argument, as_text, variable};
+use crate::percent::{form, segment};
 
 /// A parsed address.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -219,10 +219,6 @@ impl Words<'_> {
         }
     }
 
-    fn text(&self, text: &str) -> String {
-        clean(text, Lines::Many, self.marks).into_owned()
-    }
-
     fn line(&self, text: &str) -> String {
         clean(text, Lines::One, self.marks).into_owned()
     }

@@ -264,11 +264,6 @@ pub(crate) const KEYMAP: &[Binding] = &[
     row(&[Ctrl('c')], Action::QuitNow, "quit now", None, "end, whatever runs"),
 ];
 
-/// The row of an action. Every action has one; a test holds that.
-pub(crate) fn binding(action: Action) -> Option<&'static Binding> {
-    KEYMAP.iter().find(|row| row.action == action)
-}
-
 /// What a press means to the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Meaning {

@@ -222,11 +222,6 @@ impl Shared {
         self.commands.push(Command::SaveParts { id, tool, parts });
     }
 
-    /// Whether this order's answer is waited for.
-    pub(crate) fn waits_for(&self, id: OrderId) -> bool {
-        self.pending.contains_key(&id)
-    }
-
     /// The calls that the operator fired and that still run.
     pub(crate) fn own_calls(&self) -> impl Iterator<Item = (OrderId, &CallId)> {
         self.pending

@@ -206,30 +206,6 @@ impl<B: Branches> Tree<B> {
         self.rows[at].open = !self.rows[at].open;
         true
     }
-
-    /// Opens the row under the cursor, or goes to its first child.
-    pub(crate) fn inward(&mut self) {
-        match self.selected() {
-            Some(row) if row.open => self.step(1),
-            Some(_) => {
-                self.toggle();
-            }
-            None => {}
-        }
-    }
-
-    /// Closes the row under the cursor, or goes to its parent.
-    pub(crate) fn outward(&mut self) {
-        let Some(row) = self.selected() else { return };
-        if row.open {
-            self.toggle();
-            return;
-        }
-        let parent = &row.path[..row.path.len().saturating_sub(1)];
-        if let Some(at) = self.rows.iter().position(|row| row.path == parent) {
-            self.cursor = at;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -265,9 +241,9 @@ mod tests {
     fn rows_open_and_close_in_place() {
         let mut tree = Tree::new(Even { count: 2, depth: 3 }, 0);
         assert_eq!(paths(&tree), [vec![0], vec![1]]);
-        tree.inward();
-        tree.inward();
-        tree.inward();
+        tree.toggle();
+        tree.step(1);
+        tree.toggle();
         assert_eq!(
             paths(&tree),
             [
@@ -279,8 +255,8 @@ mod tests {
                 vec![1]
             ]
         );
-        tree.outward();
-        tree.outward();
+        tree.toggle();
+        tree.step(-1);
         assert_eq!(tree.cursor(), 0);
         tree.toggle();
         assert_eq!(paths(&tree), [vec![0], vec![1]]);

@@ -76,11 +76,6 @@ impl Pager {
         self.put(self.at);
     }
 
-    /// The searched words.
-    pub(crate) fn search(&self) -> &str {
-        &self.search
-    }
-
     /// Searches for other words, from the window on.
     pub(crate) fn set_search(&mut self, words: &str) {
         words.clone_into(&mut self.search);
@@ -89,11 +84,6 @@ impl Pager {
         if let Some(hit) = self.document.find(words, from, true) {
             self.show(hit);
         }
-    }
-
-    /// Whether there is a hit.
-    pub(crate) fn has_hit(&self) -> bool {
-        self.hit.is_some()
     }
 
     /// To the next or the previous hit, round the ends.

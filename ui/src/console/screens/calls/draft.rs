@@ -127,6 +127,7 @@ impl Draft {
     }
 
     /// The arguments as they would be sent.
+    #[cfg(test)]
     pub(super) fn arguments(&self) -> &Value {
         &self.arguments
     }

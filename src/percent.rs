@@ -1,15 +1,15 @@
-//! The two encodings of URLs that templates need.
+//! The two percent-encodings of URLs.
 
 use std::fmt::Write as _;
 
 /// One path segment: everything but `A-Za-z0-9-._~` percent-encoded (RFC 3986, 2.3).
-pub(super) fn segment(text: &str) -> String {
+pub(crate) fn segment(text: &str) -> String {
     encode(text, false)
 }
 
 /// `application/x-www-form-urlencoded`, as the WHATWG URL standard serializes it, but with `~`
 /// left as it is.
-pub(super) fn form(text: &str) -> String {
+pub(crate) fn form(text: &str) -> String {
     encode(text, true)
 }
 
