@@ -42,21 +42,47 @@ pub(super) fn view(state: &State, frame: &mut Frame<'_>, area: Rect) {
         return;
     }
     let mut spans = Vec::new();
-    let mut used = 0;
-    for (key, word) in keys(state) {
-        let cells = 3 + text::width(&key) + text::width(&word);
-        if used + cells > width {
-            break;
-        }
-        used += cells;
+    for (key, word) in fitting(keys(state), width) {
         spans.push(Span::styled(format!(" {key}"), theme.key()));
         spans.push(Span::raw(format!(" {word} ")));
     }
     frame.render_widget(Line::from(spans), area);
 }
 
-/// The keys that work now, with their words. Those that always work come in time to be seen.
-fn keys(state: &State) -> Vec<(String, String)> {
+/// The rank of the keys that matter least.
+const LAST: u8 = 3;
+
+/// A key and its word.
+type Pair = (String, String);
+
+/// The pairs that fit: room is given by rank, the lowest first, and they stand in the order in
+/// which they came.
+fn fitting(pairs: Vec<(Pair, u8)>, width: usize) -> Vec<Pair> {
+    let cells = |(key, word): &Pair| 3 + text::width(key) + text::width(word);
+    let mut left = width;
+    let mut kept = vec![false; pairs.len()];
+    for rank in 0..=LAST {
+        for (at, (pair, its_rank)) in pairs.iter().enumerate() {
+            if *its_rank != rank {
+                continue;
+            }
+            if cells(pair) > left {
+                break;
+            }
+            left -= cells(pair);
+            kept[at] = true;
+        }
+    }
+    let pairs = std::iter::zip(pairs, kept);
+    pairs
+        .filter(|(_, kept)| *kept)
+        .map(|((pair, _), _)| pair)
+        .collect()
+}
+
+/// The keys that work now, with their words and ranks: first what whoever is lost needs, then the
+/// first two of the screen, then the palette, which has all others.
+fn keys(state: &State) -> Vec<(Pair, u8)> {
     match &state.overlay {
         Some(Overlay::Confirm(_)) => return pairs(&[("y", "yes"), ("n", "no")]),
         Some(Overlay::Help(_)) => {
@@ -86,22 +112,53 @@ fn keys(state: &State) -> Vec<(String, String)> {
         .filter(|row| row.footer.is_some() && state.works(row));
     let always = [Action::Help, Action::Palette, Action::Quit];
     let (last, first): (Vec<_>, Vec<_>) = works.partition(|row| always.contains(&row.action));
-    // The four that matter most to whoever is lost stand behind the first few of the screen.
-    let early = first.len().min(5);
-    let (head, tail) = first.split_at(early);
-    head.iter()
-        .chain(&last)
-        .chain(tail)
-        .filter_map(|row| {
-            let key = row.keys.first()?.label();
-            Some((key, row.footer?.to_owned()))
+    first
+        .into_iter()
+        .chain(last)
+        .enumerate()
+        .filter_map(|(at, row)| {
+            let pair = (row.keys.first()?.label(), row.footer?.to_owned());
+            let rank = match row.action {
+                Action::Help | Action::Quit | Action::Back => 0,
+                _ if at < 2 => 1,
+                Action::Palette => 2,
+                _ => LAST,
+            };
+            Some((pair, rank))
         })
         .collect()
 }
 
-fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(Pair, u8)> {
     pairs
         .iter()
-        .map(|(key, word)| ((*key).to_owned(), (*word).to_owned()))
+        .map(|(key, word)| (((*key).to_owned(), (*word).to_owned()), 0))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_and_quit_have_room_before_all_others() {
+        let pair = |key: &str, word: &str, rank| ((key.to_owned(), word.to_owned()), rank);
+        let all = || {
+            vec![
+                pair("enter", "open", 1),
+                pair("r", "reconnect", LAST),
+                pair("?", "help", 0),
+                pair("q", "quit", 0),
+            ]
+        };
+        let shown = |width| -> Vec<String> {
+            let fitting = fitting(all(), width).into_iter();
+            fitting.map(|(key, _)| key).collect()
+        };
+        assert_eq!(shown(41), ["enter", "r", "?", "q"]);
+        assert_eq!(shown(40), ["enter", "?", "q"]);
+        assert_eq!(shown(16), ["?", "q"]);
+        assert_eq!(shown(9), ["?"]);
+        assert_eq!(shown(3).len(), 0);
+    }
 }

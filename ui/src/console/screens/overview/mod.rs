@@ -84,8 +84,9 @@ impl Overview {
         let hint = match shared.breadth() {
             _ if self.hint_dismissed => 0,
             Breadth::Small => 0,
-            Breadth::Stacked => 2,
-            Breadth::Wide => 1,
+            // The sentence takes 133 cells.
+            _ if area.width < 133 => 2,
+            _ => 1,
         };
         let [hint, area] =
             Layout::vertical([Constraint::Length(hint), Constraint::Min(0)]).areas(area);
@@ -128,9 +129,11 @@ impl Overview {
                 }
             }
             Breadth::Small => {
+                // A pane of fewer than three rows has no frame.
                 let most = (area.height / 2).max(1);
+                let framed = if most < 3 { 0 } else { 2 };
                 [panes.attention, panes.sources] = Layout::vertical([
-                    Constraint::Length(wanted.saturating_add(2).min(most)),
+                    Constraint::Length(wanted.saturating_add(framed).min(most)),
                     Constraint::Min(0),
                 ])
                 .areas(area);
