@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use toolcrib::control::ControlError;
 use toolcrib::executor::Outcome;
+use toolcrib::middleware::Decision;
 use toolcrib::source::ServerOrder;
 use toolcrib::tool::{Call, CallId, Part};
 
@@ -25,6 +26,12 @@ pub(crate) enum Command {
     Call { id: OrderId, call: Box<Call> },
     /// Cancel a running call.
     Cancel { id: OrderId, call: CallId },
+    /// Answer what the layer `approval` asked about a call.
+    Decide {
+        id: OrderId,
+        question: u64,
+        decision: Decision,
+    },
     /// Put text on the terminal's clipboard.
     Copy(String),
     /// Write a screen's text to a new file in the working directory.
@@ -54,6 +61,8 @@ pub(crate) enum Answer {
     Called(Box<Result<Outcome, ControlError>>),
     /// Of [`Command::Cancel`]: whether such a call ran.
     Cancelled(Result<bool, ControlError>),
+    /// Of [`Command::Decide`]: whether the question was still open.
+    Decided(Result<bool, ControlError>),
     /// Of [`Command::Save`] and [`Command::SaveParts`]: where it was written, or why not.
     Saved(Result<String, String>),
 }

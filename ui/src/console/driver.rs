@@ -57,6 +57,9 @@ pub(crate) async fn run(
 async fn show(runtime: &Runtime, options: Options) -> io::Result<()> {
     let mut end = End::new()?;
     let mut resizes = Resizes::new()?;
+    // From here on calls that need an approval are asked for here instead of denied; a console
+    // that may not answer leaves them denied.
+    let _desk = (!options.read_only).then(|| runtime.approvals().attach());
     let mut snapshots = runtime.snapshot();
     let first = Arc::clone(&snapshots.borrow_and_update());
     let mut screen = Screen::take()?;
@@ -167,6 +170,13 @@ impl Work {
             }),
             Command::Call { id, call } => self.spawn(id, async move {
                 Answer::Called(Box::new(control.call(*call).await))
+            }),
+            Command::Decide {
+                id,
+                question,
+                decision,
+            } => self.spawn(id, async move {
+                Answer::Decided(control.answer(question, decision).await)
             }),
             Command::Cancel { id, call } => {
                 self.spawn(

@@ -137,6 +137,12 @@ pub(crate) enum Action {
     Cancel,
     /// Repeat a call.
     Repeat,
+    /// Let a call run that waits for an approval.
+    Approve,
+    /// Do not let it run.
+    Deny,
+    /// Let it run, and all later ones of its tool in its session.
+    ApproveAlways,
     /// JSON as a tree or as text.
     Shape,
     /// Write the parts of a result to files.
@@ -219,6 +225,9 @@ pub(crate) const KEYMAP: &[Binding] = &[
     change(&[Char('e')], Action::Exposure, "exposure", Some("exposure"), "change how the selected tool comes into view, in this process only"),
     change(&[Char('r')], Action::Repeat, "repeat the call", Some("repeat"), "open the form with the arguments of the selected call"),
     change(&[Char('X')], Action::Cancel, "cancel the call", Some("cancel"), "ask the selected running call to stop; asks first"),
+    change(&[Char('a')], Action::Approve, "approve the call", Some("approve"), "let the selected call run, which waits for your approval"),
+    change(&[Char('x')], Action::Deny, "deny the call", Some("deny"), "do not let the selected call run, which waits for your approval"),
+    change(&[Char('A')], Action::ApproveAlways, "approve always", Some("always"), "let the selected call run, and every later one of its tool in its session; asks first"),
     row(&[Char('v')], Action::Shape, "text or tree", Some("text/tree"), "show JSON as a tree, or as text"),
     row(&[Char('S')], Action::SaveParts, "save the parts", Some("save parts"), "write each part of the result to a new file in the working directory"),
     row(&[Char('l')], Action::Logs, "logs of the selection", Some("logs"), "show the logs of what is selected"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use toolcrib::clock::Stamp;
+use toolcrib::middleware::Decision;
 use toolcrib::observe::{CallRecord, Snapshot, Subject, ToolRow};
 use toolcrib::source::ServerOrder;
 use toolcrib::tool::{Call, CallId, Part};
@@ -58,6 +59,8 @@ pub(crate) enum Pending {
     Call(CallId),
     /// To cancel a call.
     Cancel(CallId),
+    /// To let a call run, or not, by the number of the question.
+    Decide(u64),
     /// To write a file.
     Save,
 }
@@ -95,6 +98,8 @@ pub(crate) enum Deed {
     Server(Arc<str>, Arc<str>, ServerOrder),
     /// Cancel a running call.
     Cancel(CallId),
+    /// Answer a question of the layer `approval`.
+    Decide(u64, Decision),
     /// Run a call.
     Call(Box<Call>),
     /// End the console.
@@ -291,6 +296,16 @@ impl Shared {
         let id = self.expect(Pending::Cancel(call.clone()));
         self.commands.push(Command::Cancel { id, call });
         id
+    }
+
+    /// Answers a question of the layer `approval`.
+    pub(crate) fn order_decide(&mut self, question: u64, decision: Decision) {
+        let id = self.expect(Pending::Decide(question));
+        self.commands.push(Command::Decide {
+            id,
+            question,
+            decision,
+        });
     }
 
     /// Has a text written to a new file.

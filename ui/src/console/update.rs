@@ -214,6 +214,7 @@ fn serve(state: &mut State, request: Request) {
 fn perform(state: &mut State, deed: Deed) {
     match deed {
         Deed::Server(source, server, order) => state.shared.order_server(source, server, order),
+        Deed::Decide(question, decision) => state.shared.order_decide(question, decision),
         Deed::Cancel(call) => {
             state.shared.order_cancel(call);
         }
@@ -379,6 +380,9 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
                 .shared
                 .complain(format!("cannot write the screen: {error}"));
         }
+        Answer::Decided(Ok(true)) => state.shared.say("answered"),
+        Answer::Decided(Ok(false)) => state.shared.say("the question is not open any more"),
+        Answer::Decided(Err(error)) => state.shared.complain(error.to_string()),
         Answer::Cancelled(Ok(true)) => state.shared.say("the call was asked to stop"),
         Answer::Cancelled(Ok(false)) => state.shared.say("the call has ended already"),
         Answer::Cancelled(Err(error)) => state.shared.complain(error.to_string()),
@@ -391,7 +395,7 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
     let screen = match pending {
         Pending::Call(_) | Pending::Cancel(_) => [ScreenId::Tools, ScreenId::Calls].as_slice(),
         Pending::Server(..) => &[ScreenId::Sources],
-        Pending::Save => &[],
+        Pending::Save | Pending::Decide(_) => &[],
     };
     for id_of_screen in screen {
         state

@@ -38,9 +38,10 @@ fn footer(state: &State) -> String {
 fn ids(commands: &[Command]) -> Vec<OrderId> {
     let id = |command: &Command| match command {
         Command::Server { id, .. } | Command::Call { id, .. } => Some(*id),
-        Command::Cancel { id, .. } | Command::Save { id, .. } | Command::SaveParts { id, .. } => {
-            Some(*id)
-        }
+        Command::Cancel { id, .. }
+        | Command::Decide { id, .. }
+        | Command::Save { id, .. }
+        | Command::SaveParts { id, .. } => Some(*id),
         Command::Copy(_) | Command::Mouse(_) | Command::Quit => None,
     };
     commands.iter().filter_map(id).collect()

@@ -523,21 +523,25 @@ impl Underway {
     ) {
         let theme = shared.theme;
         let age = row.started.age(shared.now().at);
-        let asked = shared
-            .snapshot()
-            .approvals
-            .iter()
-            .any(|approval| approval.call_id == row.id);
+        let asked = super::question_of(&row.id, shared.snapshot());
         let (health, words) = match (row.cancelling, asked) {
             (true, _) => (Health::Warning, "is asked to stop"),
-            (false, true) => (Health::Warning, "waits for an approval"),
-            (false, false) => (Health::Busy, "runs"),
+            (false, Some(_)) => (Health::Warning, "waits for your approval"),
+            (false, None) => (Health::Busy, "runs"),
         };
-        let mut lines = vec![Line::from(vec![
-            Span::styled(spinner(age, theme), theme.health(health)),
-            Span::styled(format!(" {words}"), theme.health(health)),
+        let sign = match asked {
+            Some(_) => theme.mark(Health::Warning),
+            None => spinner(age, theme),
+        };
+        let mut first = vec![
+            Span::styled(format!("{sign} {words}"), theme.health(health)),
             Span::raw(format!(" for {}", figures::age(age))),
-        ])];
+        ];
+        if let Some(left) = asked.and_then(|asked| asked.left_at(shared.now().at)) {
+            let left = figures::age(left);
+            first.push(Span::raw(format!(", denied in {left} without an answer")));
+        }
+        let mut lines = vec![Line::from(first)];
         lines.push(match &row.progress {
             Some(progress) => {
                 let share = progress.total.filter(|total| *total > 0.0);
@@ -555,6 +559,10 @@ impl Underway {
                 }
                 Line::from(spans)
             }
+            None if asked.is_some() => Line::styled(
+                "a approves it, x denies it, A approves its tool from now on",
+                theme.dim(),
+            ),
             None => Line::styled("no progress is reported", theme.dim()),
         });
         let session = row.session.as_ref().map(|name| format!(", session {name}"));

@@ -14,6 +14,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
+use toolcrib::middleware::{Decision, PendingApproval};
 use toolcrib::observe::{CallRecord, RunningRow, Snapshot, ToolRow};
 use toolcrib::tool::{Call, CallId};
 
@@ -229,6 +230,14 @@ impl Calls {
         self.rows.get(self.roster.position())?.of(snapshot)
     }
 
+    /// The question that the selected call waits with.
+    fn question<'s>(&self, snapshot: &'s Snapshot) -> Option<&'s PendingApproval> {
+        let Some(Seen::Running(row)) = self.selected(snapshot) else {
+            return None;
+        };
+        question_of(&row.id, snapshot)
+    }
+
     fn is_stale(&self, snapshot: &Snapshot) -> bool {
         self.seen.as_ref().is_none_or(|seen| {
             !Arc::ptr_eq(&seen.history, &snapshot.history) || seen.running != snapshot.running
@@ -374,15 +383,17 @@ impl Calls {
         let cells = match seen {
             Seen::Running(row) => {
                 let age = row.started.age(shared.now().at);
-                let word = match row.cancelling {
-                    true => "stopping",
-                    false => "running",
+                let asks = question_of(&row.id, shared.snapshot()).is_some();
+                let (sign, word, health) = match (asks, row.cancelling) {
+                    (true, false) => (theme.mark(Health::Warning), "asks you", Health::Warning),
+                    (_, true) => (evidence::spinner(age, theme), "stopping", Health::Busy),
+                    _ => (evidence::spinner(age, theme), "running", Health::Busy),
                 };
-                let outcome = format!("{} {word}", evidence::spinner(age, theme));
+                let outcome = format!("{sign} {word}");
                 [
                     (clock(row.started), plain),
                     (row.tool.to_string(), theme.strong()),
-                    (outcome, theme.health(Health::Busy)),
+                    (outcome, theme.health(health)),
                     (figures::age(age), plain),
                     (theme.none().to_owned(), plain),
                     (session, theme.dim()),
@@ -537,6 +548,9 @@ impl Screen for Calls {
             Action::Sort | Action::Invert => any && !self.inside,
             Action::Call => !snapshot.tools.is_empty(),
             Action::Repeat => row.is_some(),
+            Action::Approve | Action::Deny | Action::ApproveAlways => {
+                self.question(snapshot).is_some()
+            }
             Action::Cancel => matches!(row, Some(Seen::Running(row)) if !row.cancelling),
             Action::NextTab | Action::PreviousTab => {
                 evidence.is_some_and(|evidence| evidence.has_tabs())
@@ -604,6 +618,29 @@ impl Screen for Calls {
                     shared.request(Request::Ask(question, deed));
                 }
             }
+            Action::Approve | Action::Deny => {
+                if let Some(question) = self.question(shared.snapshot()).map(|asked| asked.id) {
+                    let decision = match action {
+                        Action::Approve => Decision::Approve,
+                        _ => Decision::Deny,
+                    };
+                    shared.order_decide(question, decision);
+                }
+            }
+            Action::ApproveAlways => {
+                if let Some(asked) = self.question(shared.snapshot()) {
+                    let session = match &asked.session {
+                        Some(session) => format!("session `{session}`"),
+                        None => "the calls outside of sessions".to_owned(),
+                    };
+                    let question = format!(
+                        "let this call and every later one of `{}` run in {session} without asking?",
+                        asked.tool
+                    );
+                    let deed = Deed::Decide(asked.id, Decision::Always);
+                    shared.request(Request::Ask(question, deed));
+                }
+            }
             Action::NextTab | Action::PreviousTab => {
                 if let Some(evidence) = self.evidence_mut() {
                     evidence.step_tab(action == Action::NextTab);
@@ -657,6 +694,10 @@ impl Screen for Calls {
         if let Some(picker) = &self.picker {
             picker.view(shared, frame, area);
         }
+    }
+
+    fn wants_attention(&self, shared: &Shared) -> bool {
+        !shared.newest().approvals.is_empty()
     }
 
     fn depth(&self) -> usize {
@@ -777,6 +818,12 @@ impl Screen for Calls {
             text,
         })
     }
+}
+
+/// The question that a call waits with, if it does.
+fn question_of<'s>(id: &CallId, snapshot: &'s Snapshot) -> Option<&'s PendingApproval> {
+    let mut asked = snapshot.approvals.iter();
+    asked.find(|asked| asked.call_id == *id).map(|asked| &**asked)
 }
 
 #[cfg(test)]

@@ -279,10 +279,15 @@ fn value(
             let words = text::truncate(&words, room.saturating_sub(1), theme.marks).into_owned();
             let typed = !matches!(field.kind, Kind::Bool | Kind::Choice(_));
             match (here, typed) {
-                (true, true) => vec![
-                    Span::styled(" ", theme.selected()),
-                    Span::styled(words, theme.dim()),
-                ],
+                (true, true) => {
+                    // The cursor lies on the words that stand there until something is typed.
+                    let first = words.chars().next().map_or(0, char::len_utf8);
+                    let (under, rest) = words.split_at(first);
+                    vec![
+                        Span::styled(under.to_owned(), theme.selected()),
+                        Span::styled(rest.to_owned(), theme.dim()),
+                    ]
+                }
                 (true, false) => vec![chosen(&words)],
                 (false, _) => vec![Span::styled(words, theme.dim())],
             }

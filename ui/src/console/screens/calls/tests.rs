@@ -1,6 +1,8 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
+use toolcrib::middleware::{Decision, PendingApproval};
 use toolcrib::observe::{CallRecord, Snapshot};
 use toolcrib::tool::{Call, Definition, ErrorKind, Part, Progress};
 
@@ -307,6 +309,55 @@ fn cancelling_asks_and_names_the_call() {
         matches!(&commands[..], [Command::Cancel { call, .. }] if call.as_str() == "call-901"),
         "{commands:?}"
     );
+}
+
+/// A call that waits for an approval, with 50 seconds left.
+fn asking() -> Arc<Snapshot> {
+    with(&fixture::normal(), |all| {
+        all.history = Arc::new([]);
+        all.approvals = vec![Arc::new(PendingApproval {
+            id: 7,
+            call_id: "call-901".into(),
+            tool: "sim__slow".into(),
+            session: Some("agent-7".into()),
+            arguments: json!({"path": "/srv/slow.txt"}),
+            asked: fixture::ago(10),
+            patience: Some(Duration::from_secs(60)),
+        })]
+        .into();
+    })
+}
+
+#[test]
+fn picture_of_a_call_that_waits_for_an_approval() {
+    insta::assert_snapshot!("asking", body(&calls(&asking(), WIDE)));
+}
+
+#[test]
+fn a_call_that_waits_is_approved_or_denied_and_always_only_after_a_yes() {
+    let decided = |keys: &str| {
+        let mut state = calls(&asking(), WIDE);
+        let commands = press(&mut state, keys);
+        match &commands[..] {
+            [Command::Decide { question, decision, .. }] => Some((*question, *decision)),
+            [] => None,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(decided("a"), Some((7, Decision::Approve)));
+    assert_eq!(decided("x"), Some((7, Decision::Deny)));
+    assert_eq!(decided("A"), None);
+    assert_eq!(decided("A n"), None);
+    assert_eq!(decided("A y"), Some((7, Decision::Always)));
+    let mut state = calls(&fixture::normal(), WIDE);
+    assert!(press(&mut state, "a x A y").iter().all(|command| matches!(command, Command::Copy(_))));
+}
+
+#[test]
+fn the_tab_wears_a_mark_while_a_call_waits_for_an_approval() {
+    let tabs = |snapshot: &Arc<Snapshot>| picture(&calls(snapshot, WIDE));
+    assert!(tabs(&asking()).contains("6 Calls!"));
+    assert!(!tabs(&fixture::normal()).contains("6 Calls!"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod list;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 use toolcrib::observe::{Snapshot, Subject, Tally, ToolRow};
@@ -20,20 +20,20 @@ use crate::console::grid::{self, Column};
 use crate::console::keymap::Action;
 use crate::console::pane;
 use crate::console::roster::Roster;
-use crate::console::shared::{Request, Shared};
+use crate::console::shared::{Breadth, Request, Shared};
 use crate::console::subtabs;
 use crate::console::theme::Health;
 
 /// The columns; [`Sort::ALL`] names them in this order, but for the tokens, which are the bytes
 /// once more.
 const COLUMNS: [Column; 9] = [
-    column("NAME", 21, false, 0),
+    column("NAME", 20, false, 0),
     column("OWNER", 14, false, 6),
-    column("EXPOSURE", 9, false, 5),
-    column("BYTES", 8, true, 2),
+    column("EXPOSURE", 8, false, 5),
+    column("BYTES", 7, true, 2),
     column("~TOKENS", 8, true, 7),
     column("CALLS", 6, true, 1),
-    column("ERR", 5, true, 3),
+    column("ERR", 4, true, 3),
     column("P95", 8, true, 4),
     column("MARKS", 7, false, 2),
 ];
@@ -111,7 +111,13 @@ impl Tools {
     }
 
     fn areas(&self, shared: &Shared, area: Rect) -> [Rect; 2] {
-        pane::list_and_evidence(shared, area, !self.inside)
+        let [list, evidence] = pane::list_and_evidence(shared, area, !self.inside);
+        if shared.breadth() != Breadth::Wide || list.is_empty() || evidence.is_empty() {
+            return [list, evidence];
+        }
+        // The list has more columns than others.
+        let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
+        Layout::horizontal(halves).areas(area)
     }
 
     fn title(&self, shared: &Shared) -> String {
