@@ -823,7 +823,9 @@ impl Screen for Calls {
 /// The question that a call waits with, if it does.
 fn question_of<'s>(id: &CallId, snapshot: &'s Snapshot) -> Option<&'s PendingApproval> {
     let mut asked = snapshot.approvals.iter();
-    asked.find(|asked| asked.call_id == *id).map(|asked| &**asked)
+    asked
+        .find(|asked| asked.call_id == *id)
+        .map(|asked| &**asked)
 }
 
 #[cfg(test)]

@@ -339,7 +339,11 @@ fn a_call_that_waits_is_approved_or_denied_and_always_only_after_a_yes() {
         let mut state = calls(&asking(), WIDE);
         let commands = press(&mut state, keys);
         match &commands[..] {
-            [Command::Decide { question, decision, .. }] => Some((*question, *decision)),
+            [
+                Command::Decide {
+                    question, decision, ..
+                },
+            ] => Some((*question, *decision)),
             [] => None,
             other => panic!("{other:?}"),
         }
@@ -350,7 +354,11 @@ fn a_call_that_waits_is_approved_or_denied_and_always_only_after_a_yes() {
     assert_eq!(decided("A n"), None);
     assert_eq!(decided("A y"), Some((7, Decision::Always)));
     let mut state = calls(&fixture::normal(), WIDE);
-    assert!(press(&mut state, "a x A y").iter().all(|command| matches!(command, Command::Copy(_))));
+    assert!(
+        press(&mut state, "a x A y")
+            .iter()
+            .all(|command| matches!(command, Command::Copy(_)))
+    );
 }
 
 #[test]
