@@ -2,9 +2,12 @@
 
 mod draft;
 mod evidence;
+mod firing;
 mod list;
 mod picker;
 mod sheet;
+mod table;
+mod underway;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,45 +16,22 @@ use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use ratatui::widgets::{Paragraph, Wrap};
 use toolcrib::middleware::{Decision, PendingApproval};
-use toolcrib::observe::{CallRecord, RunningRow, Snapshot, ToolRow};
-use toolcrib::tool::{Call, CallId};
+use toolcrib::observe::{CallRecord, Snapshot};
+use toolcrib::tool::CallId;
 
 use self::draft::{Draft, Pressed};
-use self::evidence::{Evidence, Underway};
+use self::evidence::Evidence;
 use self::list::{At, Seen, Sort};
 use self::picker::{Picked, Picker};
+use self::underway::Underway;
 use super::{Copied, Screen};
 use crate::console::command::{Answer, OrderId};
-use crate::console::figures;
 use crate::console::form::{Focus, Kind};
-use crate::console::grid::{self, Column};
 use crate::console::keymap::Action;
 use crate::console::pane;
 use crate::console::roster::Roster;
 use crate::console::shared::{Breadth, Deed, Request, Shared};
-use crate::console::theme::Health;
-
-/// The columns; [`Sort::ALL`] names them in this order.
-const COLUMNS: [Column; 6] = [
-    column("TIME", 8, false, 2),
-    column("TOOL", 18, false, 0),
-    column("OUTCOME", 15, false, 1),
-    column("TOOK", 11, true, 3),
-    column("BYTES", 9, true, 4),
-    column("SESSION", 10, false, 5),
-];
-
-const fn column(head: &'static str, width: usize, right: bool, rank: u8) -> Column {
-    Column {
-        head,
-        width,
-        fills: rank == 0,
-        right,
-        rank,
-    }
-}
 
 /// How many drafts are kept while others are looked at; the oldest is forgotten beyond that.
 const DRAFTS: usize = 20;
@@ -97,132 +77,11 @@ pub(crate) struct Calls {
 /// The parts of a snapshot that the rows depend on.
 #[derive(Debug)]
 struct SeenRows {
-    running: Arc<[RunningRow]>,
+    running: Vec<CallId>,
     history: Arc<[Arc<CallRecord>]>,
 }
 
 impl Calls {
-    /// Opens the form that calls a tool, by the name that is shown.
-    pub(crate) fn open_form(&mut self, tool: &Arc<str>, shared: &Shared) {
-        let tools = &shared.snapshot().tools;
-        let Some(row) = tools.iter().find(|row| row.definition.name() == &**tool) else {
-            return;
-        };
-        self.picker = None;
-        self.open(row, shared);
-    }
-
-    /// Opens the form with what was left in it, if the tool is still the same.
-    fn open(&mut self, row: &ToolRow, shared: &Shared) {
-        self.leave();
-        let came = shared.tool_as_it_came(row);
-        let kept = self.left.iter().position(|draft| draft.is_of(&came));
-        let draft = kept
-            .and_then(|at| self.left.remove(at))
-            .unwrap_or_else(|| Draft::new(row.clone(), came, shared.theme.marks));
-        self.draft = Some(draft);
-        self.inside = true;
-    }
-
-    /// Puts the draft aside.
-    fn leave(&mut self) {
-        if let Some(draft) = self.draft.take() {
-            if self.left.len() == DRAFTS {
-                self.left.pop_front();
-            }
-            self.left.push_back(draft);
-        }
-        self.inside = false;
-    }
-
-    /// Opens the form with the arguments of the selected call.
-    fn repeat(&mut self, shared: &mut Shared) {
-        let Some((tool, arguments)) = self.selected(shared.snapshot()).map(|row| match row {
-            Seen::Running(row) => (Arc::clone(&row.tool), row.arguments.clone()),
-            Seen::Ended(record) => {
-                let came = shared.record_as_it_came(record);
-                (Arc::clone(&record.tool), came.arguments.clone())
-            }
-        }) else {
-            return;
-        };
-        let snapshot = Arc::clone(shared.snapshot());
-        let found = snapshot
-            .tools
-            .iter()
-            .find(|row| row.definition.name() == &*tool);
-        let Some(row) = found else {
-            shared.complain(format!("`{tool}` is not registered any more"));
-            return;
-        };
-        self.leave();
-        let came = shared.tool_as_it_came(row);
-        let mut draft = Draft::new(row.clone(), came, shared.theme.marks);
-        match draft.fill(&arguments) {
-            Ok(said) => {
-                if let Some(said) = said {
-                    shared.complain(said);
-                }
-                draft.form.focus_on(Focus::Button);
-                self.draft = Some(draft);
-                self.inside = true;
-            }
-            Err(why) => shared.complain(why),
-        }
-    }
-
-    /// Fires the draft, or asks first where its arguments are wrong.
-    fn fire(&mut self, shared: &mut Shared) {
-        let Some(draft) = &self.draft else { return };
-        if shared.options.read_only {
-            shared.complain("calls are refused: this console was started with --read-only");
-            return;
-        }
-        let call = draft.call();
-        let faults = draft.faults();
-        if let Some(first) = faults.first() {
-            let place = match first.pointer.as_str() {
-                "" => "the arguments",
-                pointer => pointer,
-            };
-            let others = match faults.len() {
-                1 => String::new(),
-                count => format!(", and {} more", count - 1),
-            };
-            let question = format!(
-                "{place}: {}{others}. Call {} anyway?",
-                first.message,
-                draft.shown.definition.name()
-            );
-            let question =
-                crate::text::clean(&question, crate::text::Lines::One, shared.theme.marks);
-            self.asked = Some(call.id.clone());
-            shared.request(Request::Ask(
-                question.into_owned(),
-                Deed::Call(Box::new(call)),
-            ));
-            return;
-        }
-        self.send(call, shared);
-    }
-
-    fn send(&mut self, call: Call, shared: &mut Shared) {
-        let id = call.id.clone();
-        shared.order_call(call);
-        self.fired(id, shared);
-    }
-
-    /// The call is on its way: the list follows it.
-    fn fired(&mut self, id: CallId, shared: &Shared) {
-        self.leave();
-        self.inside = shared.breadth() == Breadth::Small;
-        self.asked = None;
-        self.wanted = Some(id);
-        // What was filtered out could not be followed.
-        self.filter.clear();
-        self.seen = None;
-    }
-
     fn selected<'s>(&self, snapshot: &'s Snapshot) -> Option<Seen<'s>> {
         if self.wanted.is_some() {
             return None;
@@ -240,7 +99,8 @@ impl Calls {
 
     fn is_stale(&self, snapshot: &Snapshot) -> bool {
         self.seen.as_ref().is_none_or(|seen| {
-            !Arc::ptr_eq(&seen.history, &snapshot.history) || seen.running != snapshot.running
+            let running = snapshot.running.iter().map(|row| &row.id);
+            !Arc::ptr_eq(&seen.history, &snapshot.history) || !running.eq(&seen.running)
         })
     }
 
@@ -250,7 +110,7 @@ impl Calls {
         self.rows = rows;
         self.roster.set_keys(keys);
         self.seen = Some(SeenRows {
-            running: Arc::clone(&snapshot.running),
+            running: snapshot.running.iter().map(|row| row.id.clone()).collect(),
             history: Arc::clone(&snapshot.history),
         });
         if let Some(wanted) = &self.wanted
@@ -352,120 +212,6 @@ impl Calls {
             && self
                 .evidence()
                 .is_some_and(|evidence| evidence.pager().is_some())
-    }
-
-    fn title(&self, snapshot: &Snapshot) -> String {
-        let all = snapshot.running.len() + snapshot.history.len();
-        let running = match snapshot.running.len() {
-            0 => String::new(),
-            count => format!(", {count} running"),
-        };
-        match self.filter.is_empty() {
-            true => format!("Calls {}{running}", figures::count(all as u64)),
-            false => format!(
-                "Calls {} of {} / {}",
-                figures::count(self.rows.len() as u64),
-                figures::count(all as u64),
-                self.filter
-            ),
-        }
-    }
-
-    fn row(seen: Seen<'_>, shared: &Shared, widths: &[usize]) -> Line<'static> {
-        let theme = shared.theme;
-        let plain = theme.text();
-        let zone = &shared.options.zone;
-        let clock = |at: toolcrib::clock::Stamp| {
-            let at = at.wall.to_zoned(zone.clone());
-            at.strftime("%H:%M:%S").to_string()
-        };
-        let session = seen.session().unwrap_or(theme.none()).to_owned();
-        let cells = match seen {
-            Seen::Running(row) => {
-                let age = row.started.age(shared.now().at);
-                let asks = question_of(&row.id, shared.snapshot()).is_some();
-                let (sign, word, health) = match (asks, row.cancelling) {
-                    (true, false) => (theme.mark(Health::Warning), "asks you", Health::Warning),
-                    (_, true) => (evidence::spinner(age, theme), "stopping", Health::Busy),
-                    _ => (evidence::spinner(age, theme), "running", Health::Busy),
-                };
-                let outcome = format!("{sign} {word}");
-                [
-                    (clock(row.started), plain),
-                    (row.tool.to_string(), theme.strong()),
-                    (outcome, theme.health(health)),
-                    (figures::age(age), plain),
-                    (theme.none().to_owned(), plain),
-                    (session, theme.dim()),
-                ]
-            }
-            Seen::Ended(record) => {
-                let (health, word) = evidence::outcome(record);
-                let cut = if record.truncated {
-                    theme.pick("✂", "%")
-                } else {
-                    ""
-                };
-                [
-                    (clock(record.started), plain),
-                    (record.tool.to_string(), theme.strong()),
-                    (
-                        format!("{} {word}", theme.mark(health)),
-                        theme.health(health),
-                    ),
-                    (figures::latency(record.duration), plain),
-                    (
-                        format!("{cut}{}", figures::bytes(record.bytes_out as u64)),
-                        plain,
-                    ),
-                    (session, theme.dim()),
-                ]
-            }
-        };
-        grid::line(&COLUMNS, widths, cells, theme)
-    }
-
-    fn view_list(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
-        let theme = shared.theme;
-        let snapshot = shared.snapshot();
-        let focused = !self.inside && self.picker.is_none();
-        let inner = pane::frame(shared, frame, area, &self.title(snapshot), focused);
-        if inner.height == 0 {
-            return;
-        }
-        if self.rows.is_empty() {
-            let words = match self.filter.is_empty() {
-                true => "Nothing was called yet. c picks a tool and opens the form that calls it.",
-                false => "No call fits the filter. esc takes it away.",
-            };
-            frame.render_widget(Paragraph::new(words).wrap(Wrap { trim: true }), inner);
-            return;
-        }
-        let widths = grid::widths(&COLUMNS, usize::from(inner.width));
-        let sorted = Sort::ALL.iter().position(|sort| *sort == self.sort);
-        let descending = self.sort.descends() != self.inverted;
-        let heads = grid::heads(&COLUMNS, &widths, sorted.map(|at| (at, descending)), theme);
-        frame.render_widget(heads, Rect { height: 1, ..inner });
-        for (y, number) in (inner.top() + 1..inner.bottom()).zip(self.roster.window()) {
-            let Some(seen) = self.rows.get(number).and_then(|at| at.of(snapshot)) else {
-                break;
-            };
-            let mut line = Self::row(seen, shared, &widths);
-            if number == self.roster.position() && self.wanted.is_none() {
-                line = line.patch_style(match focused {
-                    true => theme.selected(),
-                    false => theme.selected_elsewhere(),
-                });
-            }
-            frame.render_widget(
-                line,
-                Rect {
-                    y,
-                    height: 1,
-                    ..inner
-                },
-            );
-        }
     }
 
     fn view_evidence(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {

@@ -1,0 +1,135 @@
+//! From a tool or an earlier call to the form, and from the form to a call.
+
+use std::sync::Arc;
+
+use toolcrib::observe::ToolRow;
+use toolcrib::tool::{Call, CallId};
+
+use super::draft::Draft;
+use super::list::Seen;
+use super::{Calls, DRAFTS};
+use crate::console::form::Focus;
+use crate::console::shared::{Breadth, Deed, Request, Shared};
+
+impl Calls {
+    /// Opens the form that calls a tool, by the name that is shown.
+    pub(crate) fn open_form(&mut self, tool: &Arc<str>, shared: &Shared) {
+        let tools = &shared.snapshot().tools;
+        let Some(row) = tools.iter().find(|row| row.definition.name() == &**tool) else {
+            return;
+        };
+        self.picker = None;
+        self.open(row, shared);
+    }
+
+    /// Opens the form with what was left in it, if the tool is still the same.
+    pub(super) fn open(&mut self, row: &ToolRow, shared: &Shared) {
+        self.leave();
+        let came = shared.tool_as_it_came(row);
+        let kept = self.left.iter().position(|draft| draft.is_of(&came));
+        let draft = kept
+            .and_then(|at| self.left.remove(at))
+            .unwrap_or_else(|| Draft::new(row.clone(), came, shared.theme.marks));
+        self.draft = Some(draft);
+        self.inside = true;
+    }
+
+    /// Puts the draft aside.
+    pub(super) fn leave(&mut self) {
+        if let Some(draft) = self.draft.take() {
+            if self.left.len() == DRAFTS {
+                self.left.pop_front();
+            }
+            self.left.push_back(draft);
+        }
+        self.inside = false;
+    }
+
+    /// Opens the form with the arguments of the selected call.
+    pub(super) fn repeat(&mut self, shared: &mut Shared) {
+        let Some((tool, arguments)) = self.selected(shared.snapshot()).map(|row| match row {
+            Seen::Running(row) => (Arc::clone(&row.tool), row.arguments.clone()),
+            Seen::Ended(record) => {
+                let came = shared.record_as_it_came(record);
+                (Arc::clone(&record.tool), came.arguments.clone())
+            }
+        }) else {
+            return;
+        };
+        let snapshot = Arc::clone(shared.snapshot());
+        let found = snapshot
+            .tools
+            .iter()
+            .find(|row| row.definition.name() == &*tool);
+        let Some(row) = found else {
+            shared.complain(format!("`{tool}` is not registered any more"));
+            return;
+        };
+        self.leave();
+        let came = shared.tool_as_it_came(row);
+        let mut draft = Draft::new(row.clone(), came, shared.theme.marks);
+        match draft.fill(&arguments) {
+            Ok(said) => {
+                if let Some(said) = said {
+                    shared.complain(said);
+                }
+                draft.form.focus_on(Focus::Button);
+                self.draft = Some(draft);
+                self.inside = true;
+            }
+            Err(why) => shared.complain(why),
+        }
+    }
+
+    /// Fires the draft, or asks first where its arguments are wrong.
+    pub(super) fn fire(&mut self, shared: &mut Shared) {
+        let Some(draft) = &self.draft else { return };
+        if shared.options.read_only {
+            shared.complain("calls are refused: this console was started with --read-only");
+            return;
+        }
+        let call = draft.call();
+        let faults = draft.faults();
+        if let Some(first) = faults.first() {
+            let place = match first.pointer.as_str() {
+                "" => "the arguments",
+                pointer => pointer,
+            };
+            let others = match faults.len() {
+                1 => String::new(),
+                count => format!(", and {} more", count - 1),
+            };
+            let question = format!(
+                "{place}: {}{others}. Call {} anyway?",
+                first.message,
+                draft.shown.definition.name()
+            );
+            let question =
+                crate::text::clean(&question, crate::text::Lines::One, shared.theme.marks);
+            self.asked = Some(call.id.clone());
+            shared.request(Request::Ask(
+                question.into_owned(),
+                Deed::Call(Box::new(call)),
+            ));
+            return;
+        }
+        self.send(call, shared);
+    }
+
+    fn send(&mut self, call: Call, shared: &mut Shared) {
+        let id = call.id.clone();
+        shared.order_call(call);
+        self.fired(id, shared);
+    }
+
+    /// The call is on its way: the list follows it.
+    pub(super) fn fired(&mut self, id: CallId, shared: &Shared) {
+        self.leave();
+        self.inside = shared.breadth() == Breadth::Small;
+        self.asked = None;
+        self.wanted = Some(id);
+        // What was filtered out could not be followed.
+        self.filter.clear();
+        self.seen = None;
+    }
+}
