@@ -16,13 +16,13 @@ use crate::text;
 /// How many faults are told below the fields.
 const FAULTS: usize = 4;
 
-/// The keys of the form, for the footer.
+/// The keys of the form, for the footer: what a narrow one leaves out comes last.
 pub(super) const FORM_KEYS: &[(&str, &str)] = &[
     ("tab", "next"),
     ("shift-tab", "previous"),
-    ("ctrl-t", "left out/empty/null/JSON"),
-    ("ctrl-o", "JSON editor"),
+    ("ctrl-o", "JSON"),
     ("esc", "leave"),
+    ("ctrl-t", "omit/empty/null"),
 ];
 
 /// The keys on a boolean or a choice.
@@ -30,9 +30,9 @@ pub(super) const CHOICE_KEYS: &[(&str, &str)] = &[
     ("left/right", "choose"),
     ("tab", "next"),
     ("shift-tab", "previous"),
-    ("ctrl-t", "left out/null/JSON"),
-    ("ctrl-o", "JSON editor"),
+    ("ctrl-o", "JSON"),
     ("esc", "leave"),
+    ("ctrl-t", "omit/null"),
 ];
 
 /// The keys in the JSON editor.
