@@ -17,6 +17,8 @@ pub mod executor;
 pub mod inference;
 pub mod middleware;
 pub mod observe;
+#[cfg(feature = "otel")]
+pub mod otel;
 mod percent;
 pub mod registry;
 pub mod runtime;

@@ -101,3 +101,6 @@ pub trait Middleware: Send + Sync + 'static {
     /// Passes the call on with `next.run(request)`, or answers itself.
     fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult>;
 }
+
+#[cfg(test)]
+mod tests;

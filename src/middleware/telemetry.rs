@@ -52,6 +52,11 @@ impl Execution {
 pub trait Instruments: fmt::Debug + Send + Sync + 'static {
     /// A call has ended.
     fn executed(&self, execution: &Execution);
+
+    /// Sends what is left; called when a chain ends. The instruments may go on after that.
+    fn flush(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
 }
 
 /// The layer.
@@ -121,6 +126,13 @@ impl Middleware for Telemetry {
             self.executions.shown_as("executions.total"),
             self.errors.shown_as("errors.total"),
         ]
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        match &self.instruments {
+            Some(instruments) => instruments.flush(),
+            None => Box::pin(async {}),
+        }
     }
 
     fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {

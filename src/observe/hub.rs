@@ -119,17 +119,16 @@ impl Hub {
         self.emit(Event::Catalog(change));
     }
 
+    /// Counts and latencies up to now.
+    pub fn stats(&self) -> StatsRow {
+        stats(&mut self.state.lock().stats)
+    }
+
     pub(super) fn view(&self) -> HubView {
-        let now = Stamp::now().at;
         let mut state = self.state.lock();
         HubView {
             version: state.version,
-            stats: StatsRow {
-                total: state.stats.total(),
-                recent: state.stats.recent(now),
-                tools: state.stats.by_tool(),
-                owners: state.stats.by_owner(),
-            },
+            stats: stats(&mut state.stats),
             history: state.history.newest_first(),
             changes: state.changes.iter().cloned().collect(),
         }
@@ -187,6 +186,15 @@ impl Hub {
             },
             media => media.clone(),
         }
+    }
+}
+
+fn stats(stats: &mut Statistics) -> StatsRow {
+    StatsRow {
+        total: stats.total(),
+        recent: stats.recent(Stamp::now().at),
+        tools: stats.by_tool(),
+        owners: stats.by_owner(),
     }
 }
 

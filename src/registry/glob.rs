@@ -1,33 +1,31 @@
 //! Globs over tool names: `*` is any run, `?` one character, over the whole name (rule 4.2).
 
-/// Whether `pattern` matches the whole of `name`.
+/// Whether `pattern` matches the whole of `name`. Layers ask for every call, so nothing is
+/// allocated.
 pub fn glob_matches(pattern: &str, name: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    let (mut p, mut n) = (0, 0);
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
     // Where to resume when the last star has to swallow one character more.
-    let mut retry: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                retry = Some((p + 1, n));
-                p += 1;
-            }
-            Some(&c) if c == '?' || c == name[n] => {
-                p += 1;
-                n += 1;
-            }
-            _ => match retry {
+    let mut retry = None;
+    loop {
+        let wanted = pattern.next();
+        if wanted == Some('*') {
+            retry = Some((pattern.clone(), name.clone()));
+            continue;
+        }
+        match (wanted, name.next()) {
+            (None, None) => return true,
+            (Some(_), None) => return false,
+            (Some(c), Some(found)) if c == '?' || c == found => {}
+            _ => match &mut retry {
                 Some((after_star, from)) => {
-                    retry = Some((after_star, from + 1));
-                    p = after_star;
-                    n = from + 1;
+                    from.next();
+                    pattern = after_star.clone();
+                    name = from.clone();
                 }
                 None => return false,
             },
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
 }
 
 /// Values by tool name or glob. An exact name beats a glob, a longer glob (counted without `*`)
@@ -100,6 +98,14 @@ mod tests {
             ("", "", true),
             ("*", "", true),
             ("?", "é", true),
+            ("*é?", "aébé漢", true),
+            ("a*", "a", true),
+            ("a*b", "a", false),
+            ("**", "x", true),
+            ("*x", "", false),
+            ("ab", "abc", false),
+            ("*a*a", "aXa_a", true),
+            ("*a*ab", "aXa_a", false),
         ] {
             assert_eq!(glob_matches(pattern, name), expected, "{pattern} {name}");
         }

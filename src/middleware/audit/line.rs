@@ -55,16 +55,13 @@ impl Line {
         self
     }
 
-    /// The JSON, with what has to be hidden hidden.
+    /// The JSON, with what has to be hidden hidden. The id stays as it is, so that a line can be
+    /// matched with what others keep about the call.
     pub(super) fn write(mut self, redactor: Option<&Redactor>, secrets: &Secrets) -> String {
         self.arguments = as_object(self.arguments);
         if let Some(redactor) = redactor {
             redactor.json(&mut self.arguments);
-            let texts = [
-                Some(&mut self.call_id),
-                Some(&mut self.tool),
-                self.session.as_mut(),
-            ];
+            let texts = [Some(&mut self.tool), self.session.as_mut()];
             for text in texts.into_iter().flatten() {
                 *text = redactor.text(text).0.into_owned();
             }

@@ -71,8 +71,9 @@ struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.gate.0.lock();
-        if state.slots.give_up(self.ticket) {
-            state.waiting.remove(&self.ticket);
+        // Absent once the ticket has been called.
+        if state.waiting.remove(&self.ticket).is_some() {
+            state.slots.give_up(self.ticket);
         }
     }
 }

@@ -81,9 +81,9 @@ impl Slots {
 
     /// A waiting call gives up; `false` when its ticket has been called already.
     pub(super) fn give_up(&mut self, ticket: Ticket) -> bool {
-        let before = self.waiting.len();
-        self.waiting.retain(|(waiting, _)| *waiting != ticket);
-        self.waiting.len() < before
+        // Tickets are given out in order, so the queue is sorted by them.
+        let place = self.waiting.binary_search_by_key(&ticket, |(t, _)| *t);
+        place.is_ok_and(|place| self.waiting.remove(place).is_some())
     }
 
     /// Other limits from now on; gives the tickets that are called by that. Calls that run beyond

@@ -7,6 +7,7 @@ use std::time::Duration;
 use toolcrib::observe::Snapshot;
 use toolcrib::runtime::{Options, Readiness, Runtime};
 
+use super::export;
 use super::failure::Failure;
 use super::signals::Signals;
 use crate::demo;
@@ -50,6 +51,7 @@ pub(crate) async fn start(
         own_command: std::env::current_exe().ok(),
         secrets: opened.secrets.clone(),
         warnings: opened.warnings.iter().map(ToString::to_string).collect(),
+        instruments: export::instruments()?,
         ..Options::default()
     };
     let host = match &opened.host {

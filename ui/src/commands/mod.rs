@@ -4,6 +4,7 @@ mod arguments;
 mod call;
 mod check;
 mod console;
+mod export;
 mod failure;
 mod headless;
 pub(crate) mod media;
