@@ -80,6 +80,14 @@ pub struct LayerStatus {
     pub changed: bool,
 }
 
+impl LayerStatus {
+    /// The counter of that name; zero when the layer has none.
+    pub fn counter(&self, name: &str) -> u64 {
+        let found = self.counters.iter().find(|counter| counter.name == name);
+        found.map_or(0, |counter| counter.value)
+    }
+}
+
 /// Why a layer was not paused or changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayerError {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{DeploymentState, Snapshot};
 use crate::clock::Stamp;
+use crate::middleware::LayerStatus;
 use crate::source::{ServerState, ServerStatus};
 
 /// How bad it is.
@@ -64,6 +65,17 @@ pub fn attention(snapshot: &Snapshot) -> Vec<Attention> {
         text: warning.clone(),
         since: None,
     }));
+    let layers = snapshot.layers.iter().filter_map(of_layer);
+    found.extend(
+        layers
+            .chain(questions(snapshot))
+            .map(|(severity, text)| Attention {
+                severity,
+                subject: Subject::Deployment,
+                text,
+                since: None,
+            }),
+    );
     if snapshot.deployment.state == DeploymentState::Serving && snapshot.tools.is_empty() {
         found.push(Attention {
             severity: Severity::Warning,
@@ -74,6 +86,41 @@ pub fn attention(snapshot: &Snapshot) -> Vec<Attention> {
     }
     found.sort_by_key(|item| item.severity);
     found
+}
+
+/// What a layer does that nobody should forget.
+fn of_layer(layer: &LayerStatus) -> Option<(Severity, String)> {
+    let count = |name| layer.counter(name);
+    match layer.name {
+        "audit" if count("lost") > 0 => Some((
+            Severity::Bad,
+            format!(
+                "`audit` lost {} lines: its file could not be written, or not fast enough",
+                count("lost")
+            ),
+        )),
+        name if layer.paused => Some((Severity::Warning, format!("layer `{name}` is paused"))),
+        "fault" => Some((
+            Severity::Warning,
+            format!(
+                "a drill is on: `fault` delayed {} calls, failed {} and dropped {}",
+                count("delayed"),
+                count("failed"),
+                count("dropped")
+            ),
+        )),
+        _ => None,
+    }
+}
+
+/// Calls that wait for an answer.
+fn questions(snapshot: &Snapshot) -> Option<(Severity, String)> {
+    let text = match snapshot.approvals.len() {
+        0 => return None,
+        1 => "a call waits for your approval".to_owned(),
+        count => format!("{count} calls wait for your approval"),
+    };
+    Some((Severity::Warning, text))
 }
 
 fn of_server(server: &ServerStatus) -> Vec<Attention> {
@@ -139,4 +186,41 @@ fn changed_tools(snapshot: &Snapshot) -> Vec<Attention> {
             ..attention
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::middleware::settings::FaultSettings;
+    use crate::middleware::{Chain, Counter, Fault};
+
+    #[test]
+    fn drills_paused_layers_and_lost_audit_lines_are_told() {
+        let chain = Chain::new(vec![Arc::new(Fault::new(FaultSettings {
+            tools: Vec::new(),
+            latency: std::time::Duration::ZERO,
+            error_rate: 1.0,
+            drop: 0.0,
+        }))]);
+        let fault = chain.status().remove(0);
+        let drill = "a drill is on: `fault` delayed 0 calls, failed 0 and dropped 0";
+        assert_eq!(of_layer(&fault), Some((Severity::Warning, drill.into())));
+        chain.set_paused("fault", true).unwrap();
+        let paused = Some((Severity::Warning, "layer `fault` is paused".into()));
+        assert_eq!(of_layer(&chain.status()[0]), paused);
+        let audit = |lost| LayerStatus {
+            name: "audit",
+            settings: json!({}),
+            counters: vec![Counter {
+                name: "lost",
+                value: lost,
+            }],
+            paused: false,
+            changed: false,
+        };
+        assert_eq!(of_layer(&audit(0)), None);
+        assert_eq!(of_layer(&audit(3)).map(|told| told.0), Some(Severity::Bad));
+    }
 }
