@@ -1,8 +1,13 @@
 //! Rows of columns: what does not fit is left out from the least important column on, so that the
-//! rest stays where it is. Pure.
+//! rest stays where it is. [`Table`] draws the rows of a window, and only those.
 
+use std::ops::Range;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
 
 use super::theme::Theme;
 use crate::text;
@@ -22,8 +27,88 @@ pub(crate) struct Column {
     pub(crate) rank: u8,
 }
 
+impl Column {
+    /// A column of words. That of rank 0 takes what is left over.
+    pub(crate) const fn words(head: &'static str, width: usize, rank: u8) -> Self {
+        Self {
+            head,
+            width,
+            fills: rank == 0,
+            right: false,
+            rank,
+        }
+    }
+
+    /// A column of numbers, which stand at the right.
+    pub(crate) const fn number(head: &'static str, width: usize, rank: u8) -> Self {
+        Self {
+            right: true,
+            ..Self::words(head, width, rank)
+        }
+    }
+}
+
+/// How a list of rows is drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<'t> {
+    /// The columns.
+    pub(crate) columns: &'t [Column],
+    /// Which column the rows are sorted by, and whether large values come first.
+    pub(crate) sorted: Option<(usize, bool)>,
+    /// Said in place of heads and rows when there are none.
+    pub(crate) empty: &'t str,
+    /// How many rows there are.
+    pub(crate) rows: usize,
+    /// Those in the window.
+    pub(crate) window: Range<usize>,
+    /// The row that is selected, and whether the pane has the focus.
+    pub(crate) selected: Option<(usize, bool)>,
+}
+
+impl Table<'_> {
+    /// Draws the heads and the rows of the window. `cells` gives a row's cells, and the width of
+    /// each column, 0 for one that is left out.
+    pub(crate) fn view<C: IntoIterator<Item = (String, Style)>>(
+        &self,
+        theme: Theme,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        cells: impl Fn(usize, &[usize]) -> Option<C>,
+    ) {
+        if area.is_empty() {
+            return;
+        }
+        if self.rows == 0 {
+            frame.render_widget(Paragraph::new(self.empty).wrap(Wrap { trim: true }), area);
+            return;
+        }
+        let widths = widths(self.columns, usize::from(area.width));
+        let row = |y| Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        frame.render_widget(
+            heads(self.columns, &widths, self.sorted, theme),
+            row(area.y),
+        );
+        for (y, number) in (area.top() + 1..area.bottom()).zip(self.window.clone()) {
+            let Some(cells) = cells(number, &widths) else {
+                break;
+            };
+            frame.render_widget(line(self.columns, &widths, cells, theme), row(y));
+            if let Some((_, focused)) = self.selected.filter(|(at, _)| *at == number) {
+                // Over the whole width, so that a selected row is one bar.
+                frame
+                    .buffer_mut()
+                    .set_style(row(y), theme.selection(focused));
+            }
+        }
+    }
+}
+
 /// The cells that each column gets in so much room; 0 for one that is left out.
-pub(crate) fn widths(columns: &[Column], room: usize) -> Vec<usize> {
+fn widths(columns: &[Column], room: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = columns.iter().map(|column| column.width).collect();
     loop {
         let shown = widths.iter().filter(|width| **width > 0).count();
@@ -45,7 +130,7 @@ pub(crate) fn widths(columns: &[Column], room: usize) -> Vec<usize> {
 }
 
 /// The line of the heads, the sorted one with its direction.
-pub(crate) fn heads(
+fn heads(
     columns: &[Column],
     widths: &[usize],
     sorted: Option<(usize, bool)>,
@@ -68,7 +153,7 @@ pub(crate) fn heads(
 }
 
 /// A row.
-pub(crate) fn line<T: AsRef<str>>(
+fn line<T: AsRef<str>>(
     columns: &[Column],
     widths: &[usize],
     cells: impl IntoIterator<Item = (T, Style)>,

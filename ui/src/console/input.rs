@@ -1,99 +1,58 @@
-//! A line of text being typed: the filter, the palette, the help's search. Pure.
+//! A line of text being typed: the filter, the palette, the help's search. An [`Edit`] of one line,
+//! and not a long one.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use unicode_segmentation::UnicodeSegmentation;
+use ratatui::text::{Line, Span};
+
+use super::form::Edit;
+use super::theme::Theme;
+use crate::text::{Lines, clean};
 
 /// How many characters a line takes; more are ignored.
 const LONGEST: usize = 256;
 
 /// The text and where the cursor stands in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Input {
-    text: String,
-    /// Byte offset, always at the start of a character as people see it.
-    cursor: usize,
-}
+pub(crate) struct Input(Edit);
 
 impl Input {
     /// An input that holds this text, with the cursor at its end.
     pub(crate) fn with(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            cursor: text.len(),
-        }
+        Self(Edit::with(text))
     }
 
     /// The text.
     pub(crate) fn text(&self) -> &str {
-        &self.text
+        self.0.text()
     }
 
-    /// What stands before the cursor and what from it on.
-    pub(crate) fn split(&self) -> (&str, &str) {
-        self.text.split_at(self.cursor)
+    /// The text with its cursor, behind a prompt.
+    pub(crate) fn line<'t>(&'t self, prompt: Span<'t>, theme: Theme) -> Line<'t> {
+        let (before, after) = self.0.split();
+        Line::from(vec![
+            prompt,
+            Span::raw(clean(before, Lines::One, theme.marks)),
+            Span::styled(theme.pick("▏", "|"), theme.key()),
+            Span::raw(clean(after, Lines::One, theme.marks)),
+        ])
     }
 
     /// Takes text in where the cursor stands; control characters and what is too long are left out.
     pub(crate) fn insert(&mut self, text: &str) {
-        for char in text.chars().filter(|char| !char.is_control()) {
-            if self.text.chars().count() < LONGEST {
-                self.text.insert(self.cursor, char);
-                self.cursor += char.len_utf8();
-            }
-        }
+        let room = LONGEST.saturating_sub(self.text().chars().count());
+        let kept = text.chars().filter(|char| !char.is_control()).take(room);
+        self.0.insert(&kept.collect::<String>());
     }
 
     /// Takes a key in; `false` when it means nothing here.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        match (key.code, ctrl) {
-            (KeyCode::Char('a'), true) | (KeyCode::Home, _) => self.cursor = 0,
-            (KeyCode::Char('e'), true) | (KeyCode::End, _) => self.cursor = self.text.len(),
-            (KeyCode::Char('u'), true) => {
-                self.text.drain(..self.cursor);
-                self.cursor = 0;
+        match key.code {
+            KeyCode::Char(char) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
+                self.insert(char.encode_utf8(&mut [0; 4]));
+                true
             }
-            (KeyCode::Char('w'), true) => {
-                let kept = self.before_word();
-                self.text.drain(kept..self.cursor);
-                self.cursor = kept;
-            }
-            (KeyCode::Backspace, _) => {
-                let before = self.before();
-                self.text.drain(before..self.cursor);
-                self.cursor = before;
-            }
-            (KeyCode::Delete, _) => {
-                let after = self.after();
-                self.text.drain(self.cursor..after);
-            }
-            (KeyCode::Left, _) => self.cursor = self.before(),
-            (KeyCode::Right, _) => self.cursor = self.after(),
-            (KeyCode::Char(char), false) => self.insert(char.encode_utf8(&mut [0; 4])),
-            _ => return false,
+            _ => self.0.key(key),
         }
-        true
-    }
-
-    fn before(&self) -> usize {
-        let (before, _) = self.split();
-        before
-            .grapheme_indices(true)
-            .next_back()
-            .map_or(0, |(at, _)| at)
-    }
-
-    fn after(&self) -> usize {
-        let (_, after) = self.split();
-        self.cursor + after.graphemes(true).next().map_or(0, str::len)
-    }
-
-    fn before_word(&self) -> usize {
-        let (before, _) = self.split();
-        let kept = before.trim_end();
-        kept.rfind(char::is_whitespace).map_or(0, |at| {
-            at + kept[at..].chars().next().map_or(0, char::len_utf8)
-        })
     }
 }
 
@@ -116,7 +75,7 @@ mod tests {
         press(&mut input, KeyCode::Backspace, false);
         assert_eq!(input.text(), "a👨‍👩‍👧");
         press(&mut input, KeyCode::Left, false);
-        assert_eq!(input.split(), ("a", "👨‍👩‍👧"));
+        assert_eq!(input.0.split(), ("a", "👨‍👩‍👧"));
         press(&mut input, KeyCode::Delete, false);
         assert_eq!(input.text(), "a");
     }

@@ -74,6 +74,14 @@ impl Theme {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
+    /// The selected row, as the focus of its pane makes it.
+    pub(crate) fn selection(self, focused: bool) -> Style {
+        match focused {
+            true => self.selected(),
+            false => self.selected_elsewhere(),
+        }
+    }
+
     /// The selected row of a pane without the focus.
     pub(crate) fn selected_elsewhere(self) -> Style {
         Style::new().add_modifier(Modifier::UNDERLINED)

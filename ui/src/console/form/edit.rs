@@ -31,6 +31,11 @@ impl Edit {
         &self.text
     }
 
+    /// What stands before the cursor and what from it on.
+    pub(crate) fn split(&self) -> (&str, &str) {
+        self.text.split_at(self.cursor)
+    }
+
     /// Takes text in where the cursor stands; whether there was room for it.
     pub(crate) fn insert(&mut self, text: &str) -> bool {
         if self.text.len() + text.len() > LONGEST {
@@ -82,7 +87,7 @@ impl Edit {
     /// What is shown of it in so many cells, as what stands before the cursor, under it, and
     /// behind it; scrolled so that the cursor is among it.
     pub(crate) fn window(&self, cells: usize, marks: Marks) -> (String, String, String) {
-        let (before, after) = self.text.split_at(self.cursor);
+        let (before, after) = self.split();
         let mut rest = after.graphemes(true);
         let under = rest.next().map_or_else(
             || " ".to_owned(),

@@ -52,13 +52,7 @@ impl Help {
         let inner = pane::frame_always(shared, frame, area, "Keys of this screen");
         let [search, list] =
             Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-        let (before, after) = self.input.split();
-        let line = Line::from(vec![
-            Span::styled("search ", theme.dim()),
-            Span::raw(before),
-            Span::styled(theme.pick("▏", "|"), theme.key()),
-            Span::raw(after),
-        ]);
+        let line = self.input.line(Span::styled("search ", theme.dim()), theme);
         frame.render_widget(line, search);
         if rows.is_empty() {
             frame.render_widget(Line::raw("no key does that; esc closes"), list);

@@ -61,13 +61,7 @@ impl Palette {
         let inner = pane::frame_always(shared, frame, area, "Actions");
         let [typed, list] =
             Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-        let (before, after) = self.input.split();
-        let line = Line::from(vec![
-            Span::styled(": ", theme.key()),
-            Span::raw(before),
-            Span::styled(theme.pick("▏", "|"), theme.key()),
-            Span::raw(after),
-        ]);
+        let line = self.input.line(Span::styled(": ", theme.key()), theme);
         frame.render_widget(line, typed);
         if rows.is_empty() {
             frame.render_widget(Line::raw("no action has such a name; esc closes"), list);

@@ -15,14 +15,11 @@ pub(super) fn view(state: &State, frame: &mut Frame<'_>, area: Rect) {
     let theme = state.shared.theme;
     let width = usize::from(area.width);
     if let Some(Overlay::Filter { input, .. }) = &state.overlay {
-        let (before, after) = input.split();
-        let line = Line::from(vec![
-            Span::styled(" / ", theme.key()),
-            Span::raw(before),
-            Span::styled(theme.pick("▏", "|"), theme.key()),
-            Span::raw(after),
-            Span::styled("   enter keeps it, esc takes it back", theme.dim()),
-        ]);
+        let mut line = input.line(Span::styled(" / ", theme.key()), theme);
+        line.push_span(Span::styled(
+            "   enter keeps it, esc takes it back",
+            theme.dim(),
+        ));
         frame.render_widget(line, area);
         return;
     }

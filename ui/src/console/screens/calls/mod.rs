@@ -182,14 +182,7 @@ impl Calls {
             return;
         }
         self.wanted = None;
-        match action {
-            Action::Down => self.roster.step(1),
-            Action::Up => self.roster.step(-1),
-            Action::HalfDown => self.roster.step(self.roster.half_page()),
-            Action::HalfUp => self.roster.step(-self.roster.half_page()),
-            Action::First => self.roster.first(),
-            _ => self.roster.last(),
-        }
+        self.roster.move_by(action);
     }
 
     fn evidence(&self) -> Option<&Evidence> {

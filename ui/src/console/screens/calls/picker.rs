@@ -137,13 +137,7 @@ impl Picker {
             tools.len()
         );
         let inner = pane::frame_always(shared, frame, area, &title);
-        let (before, after) = self.input.split();
-        let line = Line::from(vec![
-            Span::styled("> ", theme.key()),
-            Span::raw(before.to_owned()),
-            Span::styled(theme.pick("▏", "|"), theme.key()),
-            Span::raw(after.to_owned()),
-        ]);
+        let line = self.input.line(Span::styled("> ", theme.key()), theme);
         frame.render_widget(
             line,
             Rect {

@@ -2,37 +2,26 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::style::Style;
 use toolcrib::observe::Snapshot;
 
 use super::list::{Seen, Sort};
 use super::{Calls, evidence, question_of, underway};
 use crate::console::figures;
-use crate::console::grid::{self, Column};
+use crate::console::grid::{Column, Table};
 use crate::console::pane;
 use crate::console::shared::Shared;
 use crate::console::theme::Health;
 
 /// The columns; [`Sort::ALL`] names them in this order.
 const COLUMNS: [Column; 6] = [
-    column("TIME", 8, false, 2),
-    column("TOOL", 18, false, 0),
-    column("OUTCOME", 15, false, 1),
-    column("TOOK", 11, true, 3),
-    column("BYTES", 9, true, 4),
-    column("SESSION", 10, false, 5),
+    Column::words("TIME", 8, 2),
+    Column::words("TOOL", 18, 0),
+    Column::words("OUTCOME", 15, 1),
+    Column::number("TOOK", 11, 3),
+    Column::number("BYTES", 9, 4),
+    Column::words("SESSION", 10, 5),
 ];
-
-const fn column(head: &'static str, width: usize, right: bool, rank: u8) -> Column {
-    Column {
-        head,
-        width,
-        fills: rank == 0,
-        right,
-        rank,
-    }
-}
 
 impl Calls {
     fn title(&self, snapshot: &Snapshot) -> String {
@@ -52,7 +41,7 @@ impl Calls {
         }
     }
 
-    fn row(seen: Seen<'_>, shared: &Shared, widths: &[usize]) -> Line<'static> {
+    fn cells(seen: Seen<'_>, shared: &Shared) -> [(String, Style); 6] {
         let theme = shared.theme;
         let plain = theme.text();
         let zone = &shared.options.zone;
@@ -61,7 +50,7 @@ impl Calls {
             at.strftime("%H:%M:%S").to_string()
         };
         let session = seen.session().unwrap_or(theme.none()).to_owned();
-        let cells = match seen {
+        match seen {
             Seen::Running(row) => {
                 let age = row.started.age(shared.now().at);
                 let asks = question_of(&row.id, shared.snapshot()).is_some();
@@ -102,8 +91,7 @@ impl Calls {
                     (session, theme.dim()),
                 ]
             }
-        };
-        grid::line(&COLUMNS, widths, cells, theme)
+        }
     }
 
     pub(super) fn view_list(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
@@ -111,41 +99,24 @@ impl Calls {
         let snapshot = shared.snapshot();
         let focused = !self.inside && self.picker.is_none();
         let inner = pane::frame(shared, frame, area, &self.title(snapshot), focused);
-        if inner.height == 0 {
-            return;
-        }
-        if self.rows.is_empty() {
-            let words = match self.filter.is_empty() {
-                true => "Nothing was called yet. c picks a tool and opens the form that calls it.",
-                false => "No call fits the filter. esc takes it away.",
-            };
-            frame.render_widget(Paragraph::new(words).wrap(Wrap { trim: true }), inner);
-            return;
-        }
-        let widths = grid::widths(&COLUMNS, usize::from(inner.width));
+        let empty = match self.filter.is_empty() {
+            true => "Nothing was called yet. c picks a tool and opens the form that calls it.",
+            false => "No call fits the filter. esc takes it away.",
+        };
         let sorted = Sort::ALL.iter().position(|sort| *sort == self.sort);
         let descending = self.sort.descends() != self.inverted;
-        let heads = grid::heads(&COLUMNS, &widths, sorted.map(|at| (at, descending)), theme);
-        frame.render_widget(heads, Rect { height: 1, ..inner });
-        for (y, number) in (inner.top() + 1..inner.bottom()).zip(self.roster.window()) {
-            let Some(seen) = self.rows.get(number).and_then(|at| at.of(snapshot)) else {
-                break;
-            };
-            let mut line = Self::row(seen, shared, &widths);
-            if number == self.roster.position() && self.wanted.is_none() {
-                line = line.patch_style(match focused {
-                    true => theme.selected(),
-                    false => theme.selected_elsewhere(),
-                });
-            }
-            frame.render_widget(
-                line,
-                Rect {
-                    y,
-                    height: 1,
-                    ..inner
-                },
-            );
-        }
+        let position = self.roster.position();
+        let table = Table {
+            columns: &COLUMNS,
+            sorted: sorted.map(|at| (at, descending)),
+            empty,
+            rows: self.rows.len(),
+            window: self.roster.window(),
+            selected: self.wanted.is_none().then_some((position, focused)),
+        };
+        table.view(theme, frame, inner, |number, _| {
+            let seen = self.rows.get(number)?.of(snapshot)?;
+            Some(Self::cells(seen, shared))
+        });
     }
 }

@@ -285,18 +285,11 @@ impl Overview {
         let title = format!("Sources {}", self.rows.len());
         let focused = self.focus() == Focus::Sources;
         let inner = pane::frame(shared, frame, area, &title, focused);
-        if self.rows.is_empty() {
-            let text = "no sources: name one in the deployment file, or start with --mcp FILE";
-            frame.render_widget(Line::raw(text), inner);
-            return;
-        }
-        let window = self.sources.window();
-        let rows = self.rows.get(window).unwrap_or_default();
-        let style = |row: &Row| match self.sources.selected() == Some(&row.key) {
-            true => self.selected_style(shared, Focus::Sources),
-            false => shared.theme.text(),
-        };
-        sources::view_rows(rows.iter(), None, style, shared, frame, inner);
+        let empty = "no sources: name one in the deployment file, or start with --mcp FILE";
+        let table = sources::table(&self.rows, &self.sources, focused, None, empty);
+        table.view(shared.theme, frame, inner, |number, _| {
+            Some(sources::cells(shared, self.rows.get(number)?))
+        });
     }
 
     fn view_rate(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {

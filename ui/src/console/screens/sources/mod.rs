@@ -19,7 +19,7 @@ use toolcrib::source::{ServerOrder, ServerState, ServerStatus};
 
 use super::{Copied, Screen};
 use crate::console::figures;
-use crate::console::grid::{self, Column};
+use crate::console::grid::{Column, Table};
 use crate::console::keymap::Action;
 use crate::console::pane;
 use crate::console::reader::{Reader, plain};
@@ -30,64 +30,37 @@ use crate::console::theme::Health;
 
 pub(super) use rows::{Key, Row, arrange, p95, rows};
 
-const fn column(head: &'static str, width: usize, rank: u8) -> Column {
-    Column {
-        head,
-        width,
-        fills: false,
-        right: false,
-        rank,
-    }
-}
-
-const fn number(head: &'static str, width: usize, rank: u8) -> Column {
-    Column {
-        right: true,
-        ..column(head, width, rank)
-    }
-}
-
 /// The columns of the list.
 const COLUMNS: [Column; 9] = [
-    column("", 1, 0),
     Column {
-        fills: true,
-        ..column("NAME", 14, 0)
+        fills: false,
+        ..Column::words("", 1, 0)
     },
-    column("STATE", 11, 1),
-    number("SINCE", 9, 5),
-    number("TOOLS", 6, 2),
-    number("CALLS", 7, 3),
-    number("ERR", 5, 4),
-    number("P95", 8, 6),
-    column("HOUR", 12, 7),
+    Column::words("NAME", 14, 0),
+    Column::words("STATE", 11, 1),
+    Column::number("SINCE", 9, 5),
+    Column::number("TOOLS", 6, 2),
+    Column::number("CALLS", 7, 3),
+    Column::number("ERR", 5, 4),
+    Column::number("P95", 8, 6),
+    Column::words("HOUR", 12, 7),
 ];
 
-/// Draws rows of the list below their heads. `style` is that of a row.
-pub(super) fn view_rows<'r>(
-    rows: impl Iterator<Item = &'r Row>,
+/// The list of sources as a table; [`cells`] are its rows.
+pub(super) fn table<'t>(
+    rows: &[Row],
+    roster: &Roster<Key>,
+    focused: bool,
     sorted: Option<(usize, bool)>,
-    style: impl Fn(&Row) -> Style,
-    shared: &Shared,
-    frame: &mut Frame<'_>,
-    area: Rect,
-) {
-    if area.is_empty() {
-        return;
-    }
-    let widths = grid::widths(&COLUMNS, area.width.into());
-    let heads = grid::heads(&COLUMNS, &widths, sorted, shared.theme);
-    frame.render_widget(heads, Rect { height: 1, ..area });
-    for (y, row) in (area.top() + 1..area.bottom()).zip(rows) {
-        let area = Rect {
-            y,
-            height: 1,
-            ..area
-        };
-        let line = grid::line(&COLUMNS, &widths, cells(shared, row), shared.theme);
-        frame.render_widget(line, area);
-        // Over the whole width, so that a selected row is one bar.
-        frame.buffer_mut().set_style(area, style(row));
+    empty: &'t str,
+) -> Table<'t> {
+    Table {
+        columns: &COLUMNS,
+        sorted,
+        empty,
+        rows: rows.len(),
+        window: roster.window(),
+        selected: roster.selected().map(|_| (roster.position(), focused)),
     }
 }
 
@@ -250,27 +223,16 @@ impl Sources {
             false => format!("Sources matching {:?} {}", self.filter, self.rows.len()),
         };
         let inner = pane::frame(shared, frame, area, &title, !self.inside);
-        if self.rows.is_empty() {
-            let text = match self.filter.is_empty() {
-                true => "this deployment has no sources; name one in its file",
-                false => "no source matches; esc takes the filter back",
-            };
-            frame.render_widget(Line::raw(text), inner);
-            return;
-        }
-        let window = self.roster.window();
-        let rows = self.rows.get(window).unwrap_or_default();
-        let style = |row: &Row| {
-            let selected = self.roster.selected() == Some(&row.key);
-            match (selected, self.inside) {
-                (true, false) => shared.theme.selected(),
-                (true, true) => shared.theme.selected_elsewhere(),
-                (false, _) => shared.theme.text(),
-            }
+        let empty = match self.filter.is_empty() {
+            true => "this deployment has no sources; name one in its file",
+            false => "no source matches; esc takes the filter back",
         };
         // The values fall, as those of a fresh sort do.
         let sorted = self.sort.map(|by| (by, !self.inverted));
-        view_rows(rows.iter(), sorted, style, shared, frame, inner);
+        let table = table(&self.rows, &self.roster, !self.inside, sorted, empty);
+        table.view(shared.theme, frame, inner, |number, _| {
+            Some(cells(shared, self.rows.get(number)?))
+        });
     }
 
     fn view_evidence(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {

@@ -140,14 +140,7 @@ impl Tools {
     /// Moves what has the focus.
     fn travel(&mut self, action: Action) {
         let Some(detail) = self.detail.as_mut().filter(|_| self.inside) else {
-            match action {
-                Action::Down => self.roster.step(1),
-                Action::Up => self.roster.step(-1),
-                Action::HalfDown => self.roster.step(self.roster.half_page()),
-                Action::HalfUp => self.roster.step(-self.roster.half_page()),
-                Action::First => self.roster.first(),
-                _ => self.roster.last(),
-            }
+            self.roster.move_by(action);
             return;
         };
         let half = match self.tab {

@@ -2,13 +2,12 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::style::Style;
 
 use super::list::{At, Sort};
 use super::{Tools, detail};
 use crate::console::figures;
-use crate::console::grid::{self, Column};
+use crate::console::grid::{Column, Table};
 use crate::console::pane;
 use crate::console::shared::Shared;
 use crate::console::theme::Health;
@@ -16,26 +15,16 @@ use crate::console::theme::Health;
 /// The columns; [`Sort::ALL`] names them in this order, but for the tokens, which are the bytes
 /// once more.
 const COLUMNS: [Column; 9] = [
-    column("NAME", 20, false, 0),
-    column("OWNER", 14, false, 6),
-    column("EXPOSURE", 8, false, 5),
-    column("BYTES", 7, true, 2),
-    column("~TOKENS", 8, true, 7),
-    column("CALLS", 6, true, 1),
-    column("ERR", 4, true, 3),
-    column("P95", 8, true, 4),
-    column("MARKS", 7, false, 2),
+    Column::words("NAME", 20, 0),
+    Column::words("OWNER", 14, 6),
+    Column::words("EXPOSURE", 8, 5),
+    Column::number("BYTES", 7, 2),
+    Column::number("~TOKENS", 8, 7),
+    Column::number("CALLS", 6, 1),
+    Column::number("ERR", 4, 3),
+    Column::number("P95", 8, 4),
+    Column::words("MARKS", 7, 2),
 ];
-
-const fn column(head: &'static str, width: usize, right: bool, rank: u8) -> Column {
-    Column {
-        head,
-        width,
-        fills: rank == 0,
-        right,
-        rank,
-    }
-}
 
 impl Tools {
     fn title(&self, shared: &Shared) -> String {
@@ -59,18 +48,16 @@ impl Tools {
         }
     }
 
-    fn row(at: At, shared: &Shared, widths: &[usize]) -> Line<'static> {
+    fn cells(at: At, shared: &Shared, widths: &[usize]) -> Option<[(String, Style); 9]> {
         let theme = shared.theme;
         let snapshot = shared.snapshot();
         let plain = theme.text();
         match at {
             At::Refusal(number) => {
-                let Some(refusal) = snapshot.refusals.get(number) else {
-                    return Line::default();
-                };
+                let refusal = snapshot.refusals.get(number)?;
                 let bad = theme.health(Health::Bad);
                 let none = theme.none();
-                let cells = [
+                Some([
                     (format!("{} {}", theme.mark(Health::Bad), refusal.name), bad),
                     (refusal.refused.to_string(), plain),
                     (none.to_owned(), plain),
@@ -80,13 +67,10 @@ impl Tools {
                     (none.to_owned(), plain),
                     (none.to_owned(), plain),
                     ("refused".to_owned(), bad),
-                ];
-                grid::line(&COLUMNS, widths, cells, theme)
+                ])
             }
             At::Tool(number) => {
-                let Some(tool) = snapshot.tools.get(number) else {
-                    return Line::default();
-                };
+                let tool = snapshot.tools.get(number)?;
                 let tally = snapshot.stats.tools.get(tool.definition.name());
                 let tally = tally.filter(|tally| tally.calls > 0);
                 let none = || theme.none().to_owned();
@@ -99,7 +83,7 @@ impl Tools {
                     true => theme.health(Health::Warning),
                     false => theme.dim(),
                 };
-                let cells = [
+                Some([
                     (tool.definition.name().to_owned(), theme.strong()),
                     (tool.owner.to_string(), plain),
                     (tool.exposure.as_str().to_owned(), plain),
@@ -121,8 +105,7 @@ impl Tools {
                         plain,
                     ),
                     (detail::mark_words(tool, widths[8]), marks),
-                ];
-                grid::line(&COLUMNS, widths, cells, theme)
+                ])
             }
         }
     }
@@ -130,46 +113,27 @@ impl Tools {
     pub(super) fn view_list(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
         let theme = shared.theme;
         let inner = pane::frame(shared, frame, area, &self.title(shared), !self.inside);
-        if inner.height == 0 {
-            return;
-        }
-        if self.rows.is_empty() {
-            let words = match self.filter.is_empty() {
-                true => {
-                    "No tool is registered. Tools come with their servers: the screen Sources (2) \
-                     tells which are not ready and why."
-                }
-                false => "No tool fits the filter. esc takes it away.",
-            };
-            frame.render_widget(Paragraph::new(words).wrap(Wrap { trim: true }), inner);
-            return;
-        }
-        let widths = grid::widths(&COLUMNS, usize::from(inner.width));
+        let empty = match self.filter.is_empty() {
+            true => {
+                "No tool is registered. Tools come with their servers: the screen Sources (2) \
+                 tells which are not ready and why."
+            }
+            false => "No tool fits the filter. esc takes it away.",
+        };
         let sorted = Sort::ALL.iter().position(|sort| *sort == self.sort);
         // The tokens stand between the bytes and the calls and are no order of their own.
         let sorted = sorted.map(|at| if at > 3 { at + 1 } else { at });
         let descending = self.sort.descends() != self.inverted;
-        let heads = grid::heads(&COLUMNS, &widths, sorted.map(|at| (at, descending)), theme);
-        frame.render_widget(heads, Rect { height: 1, ..inner });
-        for (y, number) in (inner.top() + 1..inner.bottom()).zip(self.roster.window()) {
-            let Some(at) = self.rows.get(number) else {
-                break;
-            };
-            let mut line = Self::row(*at, shared, &widths);
-            if number == self.roster.position() {
-                line = line.patch_style(match self.inside {
-                    false => theme.selected(),
-                    true => theme.selected_elsewhere(),
-                });
-            }
-            frame.render_widget(
-                line,
-                Rect {
-                    y,
-                    height: 1,
-                    ..inner
-                },
-            );
-        }
+        let table = Table {
+            columns: &COLUMNS,
+            sorted: sorted.map(|at| (at, descending)),
+            empty,
+            rows: self.rows.len(),
+            window: self.roster.window(),
+            selected: Some((self.roster.position(), !self.inside)),
+        };
+        table.view(theme, frame, inner, |number, widths| {
+            Self::cells(*self.rows.get(number)?, shared, widths)
+        });
     }
 }
