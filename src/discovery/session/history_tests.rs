@@ -336,6 +336,7 @@ impl Pair {
                     });
                     let plan = SearchPlan {
                         query: "q".into(),
+                        asked: 8,
                         hits: hits.collect(),
                     };
                     (TOOL_SEARCH.to_owned(), Effect::Search(plan))

@@ -10,7 +10,8 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 pub use record::{
-    CallEnd, CallNote, Cause, Effect, EndedCall, LedgerLine, PoolRecord, RoundRecord,
+    CallEffect, CallEnd, CallNote, Cause, Effect, EndedCall, LedgerLine, PoolRecord, RoundRecord,
+    Seen,
 };
 
 use super::pool::{OverBudget, Standing};
@@ -25,6 +26,11 @@ use crate::tool::Definition;
 /// How many finished rounds are kept for going back. The oldest are forgotten; the numbers of the
 /// rounds show that.
 pub const HISTORY: usize = 500;
+
+/// How many versions of registry and settings are kept along with the rounds that saw them. A
+/// version can hold thousands of tools; rounds older than these still tell what was sent, but can
+/// not be played again.
+pub const VIEWS: usize = 64;
 
 /// Why a tool could not be exposed at once (rule 11.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +95,7 @@ impl Session {
                 self.history.pop_front();
             }
             self.history.push_back(finished);
+            self.forget_old_views();
         }
         let (round, exposures) = (self.round(), Arc::clone(&self.exposures));
         let changes = self.pool.evict_idle(round, &standings(&exposures));
@@ -105,6 +112,12 @@ impl Session {
         let changes = self.pool.reconcile(bounds, &standings(&exposures));
         self.note(changes, &Cause::Registry);
         self.keep_pool();
+        if let Some(seen) = &mut Arc::make_mut(&mut self.current).seen {
+            let newest = seen.learned.as_ref().unwrap_or(&seen.opened);
+            if !Arc::ptr_eq(newest, &exposures) {
+                seen.later = Some(exposures);
+            }
+        }
     }
 
     /// Third step: the visible set of the round.
@@ -114,6 +127,10 @@ impl Session {
         let record = Arc::make_mut(&mut self.current);
         record.visible = visible;
         record.required = required;
+        record.seen = Some(Seen {
+            opened: Arc::clone(&self.exposures),
+            ..Seen::default()
+        });
         &self.current.visible
     }
 
@@ -160,8 +177,12 @@ impl Session {
                 known.is_some_and(|tool| tool.definition != *definition)
             })
             .collect();
-        if !news.is_empty() {
-            self.see(Arc::new(exposures.with_definitions(news)));
+        if news.is_empty() {
+            return;
+        }
+        self.see(Arc::new(exposures.with_definitions(news)));
+        if let Some(seen) = &mut Arc::make_mut(&mut self.current).seen {
+            seen.learned = seen.later.take();
         }
     }
 
@@ -174,6 +195,7 @@ impl Session {
         let mut notes = Vec::with_capacity(calls.len());
         let mut searches = Vec::new();
         for call in calls {
+            let effect = CallEffect::from(&call.effect);
             match call.effect {
                 Effect::None => {}
                 Effect::Reached => {
@@ -192,6 +214,7 @@ impl Session {
                 id: call.id,
                 tool: call.tool,
                 end: call.end,
+                effect,
             });
         }
         self.keep_pool();
@@ -339,6 +362,7 @@ impl Session {
         }
         SearchAnswer {
             query: Arc::clone(&plan.query),
+            asked: plan.asked,
             exposed,
             failed,
             evicted,
@@ -352,6 +376,25 @@ impl Session {
             cause: cause.clone(),
         });
         Arc::make_mut(&mut self.current).ledger.extend(lines);
+    }
+
+    /// Lets go of what the oldest rounds saw, beyond [`VIEWS`] versions.
+    fn forget_old_views(&mut self) {
+        let mut kept: Vec<*const Exposures> = Vec::with_capacity(VIEWS + 1);
+        for record in self.history.iter_mut().rev() {
+            let Some(seen) = &record.seen else {
+                break; // so have all before it
+            };
+            for view in seen.parts().into_iter().flatten() {
+                let view = Arc::as_ptr(view);
+                if kept.last() != Some(&view) && !kept.contains(&view) {
+                    kept.push(view);
+                }
+            }
+            if kept.len() > VIEWS {
+                Arc::make_mut(record).seen = None;
+            }
+        }
     }
 
     /// Writes the pool as it is now into the record of the round.

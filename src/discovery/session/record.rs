@@ -1,11 +1,12 @@
 //! What a session keeps of a round, so that an operator can go back to it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::discovery::tool_search::{SearchAnswer, SearchPlan};
-use crate::discovery::{EvictReason, PoolChange, PoolEntry, PoolSettings, VisibleSet};
+use crate::discovery::{EvictReason, Exposures, PoolChange, PoolEntry, PoolSettings, VisibleSet};
 use crate::tool::{CallId, ErrorKind};
 
 /// How a call of a batch ended.
@@ -44,6 +45,28 @@ pub struct EndedCall {
     pub effect: Effect,
 }
 
+/// What a call did to the pool, as the record keeps it: enough to play the round again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallEffect {
+    /// Nothing.
+    None,
+    /// It reached its tool.
+    Reached,
+    /// It was a search; its answer is the next of [`RoundRecord::searches`].
+    Search,
+}
+
+impl From<&Effect> for CallEffect {
+    fn from(effect: &Effect) -> Self {
+        match effect {
+            Effect::None => Self::None,
+            Effect::Reached => Self::Reached,
+            Effect::Search(_) => Self::Search,
+        }
+    }
+}
+
 /// A call as the record keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallNote {
@@ -53,6 +76,8 @@ pub struct CallNote {
     pub tool: Arc<str>,
     /// How it ended.
     pub end: CallEnd,
+    /// What it did to the pool.
+    pub effect: CallEffect,
 }
 
 /// Who or what caused a change of the pool.
@@ -102,6 +127,45 @@ pub struct PoolRecord {
     pub bounds: Option<PoolSettings>,
 }
 
+/// The registry and the settings as a round saw them, so that it can be explained and played again.
+/// Shared between rounds until something changes.
+#[derive(Clone, Default)]
+pub struct Seen {
+    /// When its visible set was computed.
+    pub opened: Arc<Exposures>,
+    /// After its batch, where that loaded lazy tools.
+    pub learned: Option<Arc<Exposures>>,
+    /// After the round and before the next, as a reload does; of several the last.
+    pub later: Option<Arc<Exposures>>,
+}
+
+impl Seen {
+    pub(super) fn parts(&self) -> [Option<&Arc<Exposures>>; 3] {
+        [
+            Some(&self.opened),
+            self.learned.as_ref(),
+            self.later.as_ref(),
+        ]
+    }
+}
+
+impl PartialEq for Seen {
+    /// The same versions: comparing thousands of tools would serve nobody.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (Option<&Arc<Exposures>>, Option<&Arc<Exposures>>)| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        self.parts().into_iter().zip(other.parts()).all(same)
+    }
+}
+
+impl fmt::Debug for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Seen(version {})", self.opened.version())
+    }
+}
+
 /// One round: what was sent and why, what was withheld, what happened to the pool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundRecord {
@@ -121,6 +185,9 @@ pub struct RoundRecord {
     pub pool: PoolRecord,
     /// Whether the batch has been applied.
     pub complete: bool,
+    /// Registry and settings as the round saw them; forgotten for old rounds once more than
+    /// [`VIEWS`](super::VIEWS) later versions are kept.
+    pub seen: Option<Seen>,
 }
 
 impl RoundRecord {

@@ -62,6 +62,7 @@ fn search_with(hits: Vec<(&str, Load)>) -> EndedCall {
         end: CallEnd::Ok,
         effect: Effect::Search(SearchPlan {
             query: "q".into(),
+            asked: 8,
             hits,
         }),
     }
@@ -313,4 +314,44 @@ fn the_history_is_bounded_and_forgets_the_oldest_rounds() {
     let rounds: Vec<_> = bench.session.history().map(|record| record.round).collect();
     assert_eq!(rounds.len(), HISTORY);
     assert_eq!((rounds[0], bench.session.round()), (3, HISTORY as u32 + 3));
+}
+
+#[test]
+fn a_round_keeps_what_it_saw_and_what_its_calls_did() {
+    let mut bench = Bench::new(&["a"], Some(DynamicSettings::default()));
+    let loaded = Load::Loaded(sized("a", 400));
+    bench.round(vec![
+        search_with(vec![("a", loaded)]),
+        reached("a"),
+        call("a", CallEnd::UndefinedTool, Effect::None),
+    ]);
+    let shelf = Arc::new(bench.shelf.exposures(None));
+    bench.session.see(Arc::clone(&shelf));
+    let record = bench.session.current();
+    let effects: Vec<_> = record.calls.iter().map(|call| call.effect).collect();
+    let expected = [CallEffect::Search, CallEffect::Reached, CallEffect::None];
+    assert_eq!(effects, expected);
+    let seen = record.seen.as_ref().unwrap();
+    let size = |view: &Exposures| view.get("a").unwrap().definition.bytes();
+    assert_eq!(size(&seen.opened), 100);
+    assert_eq!(seen.learned.as_deref().map(size), Some(400));
+    let later = seen.later.as_ref().unwrap();
+    assert!(Arc::ptr_eq(later, &shelf));
+}
+
+#[test]
+fn rounds_of_too_many_versions_ago_forget_what_they_saw_and_keep_what_they_sent() {
+    let mut bench = Bench::new(&["a"], None);
+    for _ in 0..VIEWS + 4 {
+        bench.begin();
+    }
+    let seen: Vec<bool> = bench.session.history().map(|r| r.seen.is_some()).collect();
+    assert_eq!(seen.iter().filter(|seen| **seen).count(), VIEWS);
+    assert_eq!(seen[..3], [false; 3]);
+    assert!(
+        bench
+            .session
+            .history()
+            .all(|record| record.visible.contains("a"))
+    );
 }

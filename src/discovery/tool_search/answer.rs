@@ -57,6 +57,9 @@ pub struct FailedHit {
 pub struct SearchAnswer {
     /// The query as written.
     pub query: Arc<str>,
+    /// How many hits were asked for, before that was lowered to the pool; not part of the answer.
+    #[serde(skip)]
+    pub asked: usize,
     /// The hits that the next round sends.
     pub exposed: Vec<ExposedHit>,
     /// The other hits.
@@ -93,6 +96,7 @@ mod tests {
     fn empty_lists_are_present_and_ranked_is_not_part_of_the_answer() {
         let answer = SearchAnswer {
             query: "q".into(),
+            asked: 8,
             exposed: Vec::new(),
             failed: Vec::new(),
             evicted: Vec::new(),
@@ -106,6 +110,7 @@ mod tests {
     fn hits_have_the_fixed_fields() {
         let answer = SearchAnswer {
             query: "q".into(),
+            asked: 8,
             exposed: vec![ExposedHit {
                 name: "a".into(),
                 description: "d".into(),

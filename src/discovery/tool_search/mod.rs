@@ -52,6 +52,8 @@ pub struct SearchArguments {
     pub query: String,
     /// How many hits at most.
     pub limit: usize,
+    /// The same before it was lowered to the pool.
+    pub asked: usize,
 }
 
 impl SearchArguments {
@@ -69,7 +71,7 @@ impl SearchArguments {
             Some(Value::String(query)) => query.clone(),
             Some(other) => return Err(format!("`query` must be a string, not {other}")),
         };
-        let limit = match arguments.get("limit") {
+        let asked = match arguments.get("limit") {
             None => DEFAULT_LIMIT,
             Some(value) => limit_of(value)
                 .ok_or_else(|| format!("`limit` must be an integer, not {value}"))?
@@ -77,7 +79,8 @@ impl SearchArguments {
         };
         Ok(Self {
             query,
-            limit: limit.min(max_tools),
+            limit: asked.min(max_tools),
+            asked,
         })
     }
 }

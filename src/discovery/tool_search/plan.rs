@@ -34,6 +34,8 @@ pub struct PlannedHit {
 pub struct SearchPlan {
     /// The query as written.
     pub query: Arc<str>,
+    /// How many hits were asked for, before that was lowered to the pool.
+    pub asked: usize,
     /// The best first.
     pub hits: Vec<PlannedHit>,
 }
@@ -45,6 +47,7 @@ impl SearchPlan {
         let hits = ranker.rank(&arguments.query, arguments.limit, &searchable);
         Self {
             query: arguments.query.as_str().into(),
+            asked: arguments.asked,
             hits: hits
                 .into_iter()
                 .map(|hit| PlannedHit {
