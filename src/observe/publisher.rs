@@ -18,7 +18,7 @@ use crate::discovery::Mode;
 use crate::executor::{Executor, InFlight};
 use crate::middleware::{Approvals, LayerStatus};
 use crate::registry::{Catalog, Entry};
-use crate::session::Discovery;
+use crate::session::{BudgetUse, Directory, Discovery, SessionRow, SessionStatus};
 use crate::source::{ServerRows, ServerState, Source};
 use crate::tool::Progress;
 
@@ -47,6 +47,8 @@ pub struct Feed {
     pub hub: Arc<Hub>,
     /// What waits for an operator's answer.
     pub approvals: Approvals,
+    /// The sessions.
+    pub sessions: Directory,
     /// Set once the runtime stops.
     pub stopping: Arc<AtomicBool>,
 }
@@ -131,6 +133,7 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         .flat_map(|source| source.servers().borrow().to_vec())
         .collect();
     let running = feed.executor.in_flight().list();
+    let sessions = feed.sessions.rows();
     Snapshot {
         version,
         taken: Stamp::now(),
@@ -151,7 +154,21 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         stats: view.stats,
         layers: layers(feed),
         approvals: Arc::clone(&feed.approvals.pending().borrow()),
+        worst_budget: worst_budget(&sessions),
+        sessions,
     }
+}
+
+/// The fullest visible set of the sessions that go on; of equals, the one that was opened first.
+fn worst_budget(sessions: &[Arc<SessionRow>]) -> Option<BudgetUse> {
+    let open = sessions
+        .iter()
+        .filter(|row| row.status != SessionStatus::Ended);
+    let uses = open.filter_map(|row| row.budget_use());
+    uses.reduce(|worst, other| match other.percent() > worst.percent() {
+        true => other,
+        false => worst,
+    })
 }
 
 /// Settings may hold what environment expansion put there.

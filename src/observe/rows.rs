@@ -11,6 +11,7 @@ use crate::clock::Stamp;
 use crate::discovery::Mode;
 use crate::middleware::{LayerStatus, PendingApproval};
 use crate::registry::{CatalogDiff, Owner, Refusal};
+use crate::session::{BudgetUse, SessionRow};
 use crate::source::ServerRows;
 use crate::tool::{CallId, Definition, Hints, Progress};
 
@@ -181,4 +182,9 @@ pub struct Snapshot {
     pub layers: Arc<[LayerStatus]>,
     /// Calls that wait for an operator's answer, the oldest first.
     pub approvals: Arc<[Arc<PendingApproval>]>,
+    /// The sessions in the order in which they were opened, with those that ended last. Rows and
+    /// rounds that did not change are shared between versions.
+    pub sessions: Arc<[Arc<SessionRow>]>,
+    /// The fullest visible set of the sessions that go on.
+    pub worst_budget: Option<BudgetUse>,
 }

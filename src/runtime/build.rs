@@ -15,7 +15,7 @@ use crate::executor::{CallObserver, Executor};
 use crate::middleware::{self, Approvals, BuildContext, Chain};
 use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
 use crate::registry::{Owner, Registry};
-use crate::session::Discovery;
+use crate::session::{Directory, Discovery};
 use crate::source::{ServerRows, Source};
 
 pub(super) async fn start(
@@ -35,6 +35,7 @@ pub(super) async fn start(
     let sources = sources::start(deployment, assembly, &registry, &options).await?;
     let (warnings, _) = watch::channel(Arc::from(options.warnings));
     let stopping = Arc::new(AtomicBool::new(false));
+    let directory = Directory::default();
     let publisher = Publisher::new(Feed {
         deployment: Arc::clone(&deployment.origin.name),
         warnings: warnings.subscribe(),
@@ -48,6 +49,7 @@ pub(super) async fn start(
         executor: executor.clone(),
         hub: Arc::clone(&hub),
         approvals: options.approvals.clone(),
+        sessions: directory.clone(),
         stopping: Arc::clone(&stopping),
     });
     let snapshot = publisher.handle();
@@ -61,6 +63,7 @@ pub(super) async fn start(
     tasks.push(task(publisher.run()));
     tasks.push(task(orders::take(desk, taken)));
     tasks.push(follow_approvals(&options.approvals, &hub));
+    tasks.push(follow_sessions(&directory, &hub));
     tasks.push(task(settle(Arc::clone(&sources), Arc::clone(&registry))));
     for source in sources.iter() {
         tasks.push(task(follow_servers(source.servers(), Arc::clone(&hub))));
@@ -70,6 +73,7 @@ pub(super) async fn start(
         executor,
         discovery,
         hub,
+        directory,
         sources,
         snapshot,
         control,
@@ -190,6 +194,17 @@ fn follow_approvals(approvals: &Approvals, hub: &Arc<Hub>) -> AbortOnDropHandle<
     let hub = Arc::clone(hub);
     task(async move {
         while pending.changed().await.is_ok() {
+            hub.touch();
+        }
+    })
+}
+
+/// Publishes whenever something happens in a session.
+fn follow_sessions(directory: &Directory, hub: &Arc<Hub>) -> AbortOnDropHandle<()> {
+    let mut sessions = directory.watch();
+    let hub = Arc::clone(hub);
+    task(async move {
+        while sessions.changed().await.is_ok() {
             hub.touch();
         }
     })

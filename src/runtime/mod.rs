@@ -20,7 +20,7 @@ use crate::middleware::{Approvals, BuildError, Instruments};
 use crate::observe::{Event, Hub, Snapshot};
 use crate::registry::{CloseFailure, Registry};
 use crate::secrets::Secrets;
-use crate::session::{Discovery, SessionDriver};
+use crate::session::{Directory, Discovery, SessionDriver, SessionKind};
 use crate::source::Source;
 
 pub use readiness::{NotReady, Readiness};
@@ -88,6 +88,7 @@ pub struct Runtime {
     executor: Executor,
     discovery: Arc<Discovery>,
     hub: Arc<Hub>,
+    directory: Directory,
     sources: Arc<[Arc<dyn Source>]>,
     snapshot: watch::Sender<Arc<Snapshot>>,
     control: Control,
@@ -134,7 +135,8 @@ impl Runtime {
         &self.discovery
     }
 
-    /// A session before its first round. Sessions share nothing but the registry (rule 5.1).
+    /// A session before its first round. Sessions share nothing but the registry (rule 5.1). It is
+    /// in no snapshot; [`Runtime::open_session`] makes one that is.
     pub fn session(
         &self,
         name: impl Into<String>,
@@ -142,6 +144,24 @@ impl Runtime {
     ) -> SessionDriver {
         let (executor, discovery) = (self.executor.clone(), Arc::clone(&self.discovery));
         SessionDriver::new(name, executor, discovery, required)
+    }
+
+    /// As [`Runtime::session`], and listed in the snapshot until the driver is dropped.
+    pub fn open_session(
+        &self,
+        name: impl Into<String>,
+        kind: SessionKind,
+        required: impl IntoIterator<Item = Arc<str>>,
+    ) -> SessionDriver {
+        let mut driver = self.session(name, required);
+        let secrets = self.secrets().clone();
+        driver.enlist(self.directory.list(driver.name(), kind, secrets));
+        driver
+    }
+
+    /// The sessions that are listed in the snapshot.
+    pub fn sessions(&self) -> &Directory {
+        &self.directory
     }
 
     /// The desk at which an operator answers what the layer `approval` asks.

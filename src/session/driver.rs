@@ -6,8 +6,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::desk::Seat;
+use super::directory::Listing;
 use super::{CallReport, Discovery, RoundReport, SessionState};
-use crate::discovery::session::{CallEnd, Effect, EndedCall, ExposeError};
+use crate::discovery::session::{CallEnd, Effect, EndedCall, ExposeError, RoundRecord};
 use crate::discovery::{Session, TOOL_SEARCH, VisibleSet};
 use crate::executor::{Executor, Outcome};
 use crate::registry::nearest;
@@ -32,6 +33,7 @@ pub struct SessionDriver {
     session: Session,
     seat: Seat,
     state: watch::Sender<Arc<SessionState>>,
+    listing: Option<Listing>,
 }
 
 impl SessionDriver {
@@ -47,7 +49,11 @@ impl SessionDriver {
         let name: Arc<str> = name.into().into();
         let session = Session::new(discovery.view().exposures, required);
         let seat = discovery.desk().sit(&name);
-        let state = watch::Sender::new(Arc::new(state_of(&name, &session)));
+        let state = watch::Sender::new(Arc::new(SessionState {
+            name: Arc::clone(&name),
+            current: Arc::clone(session.current()),
+            history: Arc::new([]),
+        }));
         Self {
             name,
             executor,
@@ -55,6 +61,7 @@ impl SessionDriver {
             session,
             seat,
             state,
+            listing: None,
         }
     }
 
@@ -71,6 +78,12 @@ impl SessionDriver {
     /// Follows the session; only the newest counts.
     pub fn watch(&self) -> watch::Receiver<Arc<SessionState>> {
         self.state.subscribe()
+    }
+
+    /// Shows the session under a listing, until the driver is dropped.
+    pub fn enlist(&mut self, mut listing: Listing) {
+        listing.show(&self.state.borrow());
+        self.listing = Some(listing);
     }
 
     /// One whole round: begins it and runs the calls that are visible in it.
@@ -128,6 +141,7 @@ impl SessionDriver {
     /// Runs the batch of the round that has begun. What it does to the pool is applied in the
     /// order of its calls, once all of them have ended (rule 5.2).
     pub async fn run(&mut self, calls: Vec<Call>, gate: Gate) -> RoundReport {
+        let _busy = self.listing.as_ref().map(Listing::busy);
         self.seat.begin(self.session.exposures());
         let mut running = Vec::new();
         let mut asked = Vec::with_capacity(calls.len());
@@ -220,9 +234,27 @@ impl SessionDriver {
         self.publish();
     }
 
-    fn publish(&self) {
-        let state = Arc::new(state_of(&self.name, &self.session));
+    fn publish(&mut self) {
+        let history = self.history();
+        let state = Arc::new(SessionState {
+            name: Arc::clone(&self.name),
+            current: Arc::clone(self.session.current()),
+            history,
+        });
+        if let Some(listing) = &mut self.listing {
+            listing.show(&state);
+        }
         self.state.send_replace(state);
+    }
+
+    /// The finished rounds; shared with what was published last unless one has been added.
+    fn history(&self) -> Arc<[Arc<RoundRecord>]> {
+        let published = self.state.borrow();
+        let known = published.history.last().map(Arc::as_ptr);
+        if known == self.session.history().last().map(Arc::as_ptr) {
+            return Arc::clone(&published.history);
+        }
+        self.session.history().cloned().collect()
     }
 }
 
@@ -236,13 +268,5 @@ fn ran(id: CallId, tool: Arc<str>, outcome: Outcome) -> CallReport {
             .map_or(CallEnd::Ok, CallEnd::Error),
         result: outcome.result.clone(),
         outcome: Some(outcome),
-    }
-}
-
-fn state_of(name: &Arc<str>, session: &Session) -> SessionState {
-    SessionState {
-        name: Arc::clone(name),
-        current: Arc::clone(session.current()),
-        history: session.history().cloned().collect(),
     }
 }

@@ -12,6 +12,7 @@ use toolcrib::observe::{
     Tally, ToolRow,
 };
 use toolcrib::registry::{CatalogDiff, DefinitionChange, Owner, Refusal};
+use toolcrib::session::{BudgetUse, CheckRow, PlayRow, PlayState, PlayedRound, SessionRow};
 use toolcrib::source::{Failure, FailureKind, Launch, LogLine, ServerStatus, Transition};
 use toolcrib::tool::{Definition, Progress};
 
@@ -19,6 +20,9 @@ use crate::text::{Lines, Marks, clean, clean_name};
 
 /// Counts by the name of a tool or of an owner.
 type Tallies = Arc<BTreeMap<Arc<str>, Tally>>;
+
+/// The rows of all sessions.
+type Sessions = Arc<[Arc<SessionRow>]>;
 
 /// Cleans snapshots one after the other.
 #[derive(Debug)]
@@ -29,6 +33,9 @@ pub(super) struct Cleaner {
     /// The tools of the last snapshot as they came and as they are shown.
     tools: Option<(Arc<[ToolRow]>, Arc<[ToolRow]>)>,
     changes: Memory<CatalogChange>,
+    rows: Memory<SessionRow>,
+    /// The sessions of the last snapshot as they came and as they are shown.
+    sessions: Option<(Sessions, Sessions)>,
     /// The counts by name of the last snapshot as they came and as they are shown.
     tallies: [Option<(Tallies, Tallies)>; 2],
     /// Names that had to be changed, by what is shown.
@@ -79,6 +86,8 @@ impl Cleaner {
             records: Memory::new(),
             tools: None,
             changes: Memory::new(),
+            rows: Memory::new(),
+            sessions: None,
             tallies: [None, None],
             names: HashMap::new(),
         }
@@ -108,10 +117,11 @@ impl Cleaner {
         Arc::clone(found.map_or(shown, |(came, _)| came))
     }
 
-    /// The snapshot with every text in it cleaned, but for the parts of results: they may be of
-    /// any size, and whoever shows one cleans the rows on the screen.
+    /// The snapshot with every text in it cleaned, but for the parts of results and the rounds of
+    /// sessions: they may be of any size, and whoever shows one cleans the rows on the screen.
     pub(super) fn clean(&mut self, snapshot: &Arc<Snapshot>) -> Arc<Snapshot> {
         let tools = self.tools(&snapshot.tools);
+        let sessions = self.sessions(&snapshot.sessions);
         let mut words = Words {
             marks: self.marks,
             names: &mut self.names,
@@ -166,8 +176,31 @@ impl Cleaner {
             changes,
             stats,
             approvals,
+            sessions,
+            worst_budget: snapshot.worst_budget.as_ref().map(|used| BudgetUse {
+                session: words.name(&used.session),
+                ..used.clone()
+            }),
             ..Snapshot::clone(snapshot)
         })
+    }
+
+    /// Most versions bring the sessions of the one before.
+    fn sessions(&mut self, sessions: &Sessions) -> Sessions {
+        if let Some((came, shown)) = &self.sessions
+            && Arc::ptr_eq(came, sessions)
+        {
+            return Arc::clone(shown);
+        }
+        let mut words = Words {
+            marks: self.marks,
+            names: &mut self.names,
+        };
+        let shown = self.rows.clean_all(sessions, |row| {
+            words.session(row).unwrap_or_else(|| Arc::clone(row))
+        });
+        self.sessions = Some((Arc::clone(sessions), Arc::clone(&shown)));
+        shown
     }
 
     /// The tools are by far the most: they are only looked at when the registry has changed.
@@ -272,6 +305,49 @@ impl Words<'_> {
             precedence: owner.precedence,
             source: self.name(&owner.source),
             server: owner.server.as_ref().map(|server| self.name(server)),
+        }
+    }
+
+    fn session(&mut self, row: &SessionRow) -> Option<Arc<SessionRow>> {
+        let name = self.name(&row.name);
+        let warnings = self.lines(&row.warnings);
+        let play = row.play.as_ref().map(|play| Arc::new(self.play(play)));
+        let is_clean = name == row.name && *warnings == *row.warnings && play == row.play;
+        (!is_clean).then(|| {
+            Arc::new(SessionRow {
+                name,
+                warnings: warnings.into(),
+                play,
+                ..row.clone()
+            })
+        })
+    }
+
+    fn play(&mut self, play: &PlayRow) -> PlayRow {
+        let note = |note: &Arc<str>| -> Arc<str> { self.line(note).into() };
+        let check = |check: &CheckRow| CheckRow {
+            expected: self.lines(&check.expected),
+            actual: self.lines(&check.actual),
+            ..check.clone()
+        };
+        let played = |round: &Arc<PlayedRound>| {
+            Arc::new(PlayedRound {
+                note: round.note.as_ref().map(note),
+                checks: round.checks.iter().map(check).collect(),
+                round: round.round,
+            })
+        };
+        PlayRow {
+            state: match &play.state {
+                PlayState::Failed { cause } => PlayState::Failed {
+                    cause: self.line(cause),
+                },
+                other => other.clone(),
+            },
+            played: play.played.iter().map(played).collect(),
+            next_note: play.next_note.as_ref().map(note),
+            scenario: self.line(&play.scenario).into(),
+            ..play.clone()
         }
     }
 

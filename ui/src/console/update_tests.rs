@@ -73,7 +73,6 @@ fn number_keys_show_the_screens_in_their_order() {
 #[test]
 fn screens_that_come_later_say_what_will_be_in_them() {
     for id in [
-        ScreenId::Sessions,
         ScreenId::Telemetry,
         ScreenId::Traffic,
         ScreenId::Chat,
@@ -298,11 +297,15 @@ fn the_palette_does_an_action_by_its_name_completes_it_and_says_what_does_not_wo
 
 #[test]
 fn the_help_names_every_key_and_can_be_searched() {
-    let mut state = console(&failing(), ScreenId::Sources, (100, 80));
+    let mut state = console(&failing(), ScreenId::Sources, (100, 120));
     press(&mut state, "?");
     let help = picture(&state);
     for row in KEYMAP {
-        let key = row.keys[0].label();
+        let key = match row.keys.first() {
+            Some(key) => key.label(),
+            // The palette alone does it; a long name is cut.
+            None => format!(": {}", &row.name[..12]),
+        };
         assert!(
             help.contains(&key) && help.contains(&row.about[..12]),
             "{}",

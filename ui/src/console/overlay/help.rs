@@ -60,10 +60,14 @@ impl Help {
         let top = self.top.min(rows.len().saturating_sub(list.height.into()));
         for (y, (row, works)) in (list.top()..list.bottom()).zip(rows.iter().skip(top)) {
             let keys: Vec<_> = row.keys.iter().map(|key| key.label()).collect();
+            let keys = match keys.is_empty() {
+                true => ": ".to_owned() + row.name,
+                false => keys.join(", "),
+            };
             let style = if *works { theme.text() } else { theme.dim() };
             let not_now = if *works { "" } else { " (not here)" };
             let line = Line::from(vec![
-                Span::styled(text::fit(&keys.join(", "), 18, theme.marks), theme.key()),
+                Span::styled(text::fit(&keys, 18, theme.marks), theme.key()),
                 Span::styled(format!("{}{not_now}", row.about), style),
             ]);
             frame.render_widget(

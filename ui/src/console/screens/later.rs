@@ -16,11 +16,6 @@ pub(crate) struct Later {
     sentence: &'static str,
 }
 
-pub(super) const SESSIONS: Later = Later {
-    title: "Sessions",
-    sentence: "Here each session will show, round by round, which tools its model was sent, which were withheld and why, and how its pool changed.",
-};
-
 pub(super) const TELEMETRY: Later = Later {
     title: "Telemetry",
     sentence: "Here counts, latencies and sizes will stand by tool, source and layer, with the state of the metrics and traces that are exported.",

@@ -4,6 +4,7 @@ mod calls;
 mod later;
 mod logs;
 mod overview;
+mod sessions;
 mod sources;
 mod tools;
 
@@ -154,7 +155,7 @@ pub(crate) struct Screens {
     pub(super) overview: overview::Overview,
     pub(super) sources: sources::Sources,
     pub(super) tools: tools::Tools,
-    pub(super) sessions: later::Later,
+    pub(super) sessions: sessions::Sessions,
     pub(super) telemetry: later::Later,
     pub(super) calls: calls::Calls,
     pub(super) traffic: later::Later,
@@ -168,7 +169,7 @@ impl Default for Screens {
             overview: overview::Overview::default(),
             sources: sources::Sources::default(),
             tools: tools::Tools::default(),
-            sessions: later::SESSIONS,
+            sessions: sessions::Sessions::default(),
             telemetry: later::TELEMETRY,
             calls: calls::Calls::default(),
             traffic: later::TRAFFIC,

@@ -1,0 +1,98 @@
+//! Lines with a selection by identity, for the panes of a session.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::evidence::Key;
+use crate::console::keymap::Action;
+use crate::console::roster::Roster;
+use crate::console::shared::Shared;
+
+/// The lines of a pane: who they are, and where their facts stand.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    roster: Roster<Key>,
+    places: Vec<usize>,
+}
+
+impl Table {
+    /// Takes the lines over.
+    pub(super) fn set(&mut self, lines: Vec<(Key, usize)>) {
+        let (keys, places) = lines.into_iter().unzip();
+        self.places = places;
+        self.roster.set_keys(keys);
+    }
+
+    /// Takes over how many lines fit.
+    pub(super) fn settle(&mut self, height: usize) {
+        self.roster.settle(height);
+    }
+
+    pub(super) fn travel(&mut self, action: Action) {
+        self.roster.move_by(action);
+    }
+
+    pub(super) fn selected(&self) -> Option<&Key> {
+        self.roster.selected()
+    }
+
+    pub(super) fn select(&mut self, key: &Key) {
+        self.roster.select(key);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.roster.keys().is_empty()
+    }
+
+    /// Draws heads, if there are any, and the lines in the window; `empty` where there is none.
+    pub(super) fn view(
+        &self,
+        heads: Option<Line<'_>>,
+        line: impl Fn(&Key, usize) -> Line<'static>,
+        empty: &str,
+        focused: bool,
+        shared: &Shared,
+        (frame, area): (&mut Frame<'_>, Rect),
+    ) {
+        let theme = shared.theme;
+        if self.is_empty() {
+            let words = Paragraph::new(empty).wrap(Wrap { trim: true });
+            frame.render_widget(words, area);
+            return;
+        }
+        let mut top = area.top();
+        if let Some(heads) = heads {
+            frame.render_widget(
+                heads,
+                Rect {
+                    height: area.height.min(1),
+                    ..area
+                },
+            );
+            top += 1;
+        }
+        for (y, number) in (top..area.bottom()).zip(self.roster.window()) {
+            let Some(key) = self.roster.keys().get(number) else {
+                break;
+            };
+            let place = self.places.get(number).copied().unwrap_or_default();
+            let mut line = line(key, place);
+            if number == self.roster.position() {
+                line = line.patch_style(match focused {
+                    true => theme.selected(),
+                    false => theme.selected_elsewhere(),
+                });
+            }
+            frame.render_widget(
+                line,
+                Rect {
+                    y,
+                    height: 1,
+                    ..area
+                },
+            );
+        }
+    }
+}
