@@ -108,7 +108,7 @@ impl Table<'_> {
 }
 
 /// The cells that each column gets in so much room; 0 for one that is left out.
-fn widths(columns: &[Column], room: usize) -> Vec<usize> {
+pub(crate) fn widths(columns: &[Column], room: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = columns.iter().map(|column| column.width).collect();
     loop {
         let shown = widths.iter().filter(|width| **width > 0).count();
@@ -130,7 +130,7 @@ fn widths(columns: &[Column], room: usize) -> Vec<usize> {
 }
 
 /// The line of the heads, the sorted one with its direction.
-fn heads(
+pub(crate) fn heads(
     columns: &[Column],
     widths: &[usize],
     sorted: Option<(usize, bool)>,
@@ -153,7 +153,7 @@ fn heads(
 }
 
 /// A row.
-fn line<T: AsRef<str>>(
+pub(crate) fn line<T: AsRef<str>>(
     columns: &[Column],
     widths: &[usize],
     cells: impl IntoIterator<Item = (T, Style)>,
