@@ -1,4 +1,4 @@
-//! The two percent-encodings of URLs.
+//! The percent-encodings of URLs.
 
 use std::fmt::Write as _;
 
@@ -11,6 +11,22 @@ pub(crate) fn segment(text: &str) -> String {
 /// left as it is.
 pub(crate) fn form(text: &str) -> String {
     encode(text, true)
+}
+
+/// Only what a URL's path may not hold as it is (WHATWG URL, "path percent-encode set"): how a
+/// text that was put into a path raw is sent.
+pub(crate) fn path(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'#' | b'<' | b'>' | b'?' | b'^' | b'`' | b'{' | b'}' | ..=0x20 | 0x7f.. => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "%{byte:02X}");
+            }
+            plain => out.push(char::from(plain)),
+        }
+    }
+    out
 }
 
 fn encode(text: &str, plus_for_space: bool) -> String {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::percent::segment;
+use crate::percent::{form, path, segment};
 
 /// What stands in place of a secret.
 pub const MASK: &str = "••••";
@@ -77,14 +77,43 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// The value itself and the forms in which it turns up inside JSON text and URLs.
+/// The value itself, without the white space around it if it has any, and the forms in which
+/// both turn up inside JSON text, URLs, forms and HTML: a server that is sent one echoes another.
 fn forms(value: &str) -> Vec<String> {
     let mut forms = vec![value.to_owned()];
-    if let Ok(json) = serde_json::to_string(value) {
-        forms.push(json[1..json.len() - 1].to_owned());
+    let trimmed = value.trim();
+    if trimmed.len() < value.len() && trimmed.chars().count() >= SHORTEST {
+        forms.push(trimmed.to_owned());
     }
-    forms.push(segment(value));
+    for plain in forms.clone() {
+        if let Ok(json) = serde_json::to_string(&plain) {
+            let json = &json[1..json.len() - 1];
+            forms.push(json.replace('/', "\\/"));
+            forms.push(json.to_owned());
+        }
+        for encoded in [segment(&plain), form(&plain), path(&plain)] {
+            forms.push(lower_hex(&encoded));
+            forms.push(encoded);
+        }
+        let html = plain
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        forms.push(html.replace('"', "&quot;").replace('\'', "&#39;"));
+        forms.push(html);
+    }
     forms
+}
+
+/// A percent-encoded text with the hex digits in small letters, as many programs write them.
+fn lower_hex(encoded: &str) -> String {
+    let mut hex = 0_u8;
+    let small = |c: char| {
+        let in_hex = hex > 0;
+        hex = if c == '%' { 2 } else { hex.saturating_sub(1) };
+        if in_hex { c.to_ascii_lowercase() } else { c }
+    };
+    encoded.chars().map(small).collect()
 }
 
 #[cfg(test)]
@@ -101,6 +130,26 @@ mod tests {
             secrets.mask("http://h/?k=p%2Fss%22word"),
             "http://h/?k=••••"
         );
+    }
+
+    #[test]
+    fn a_secret_is_masked_in_whatever_form_it_is_echoed() {
+        let secrets = Secrets::default();
+        secrets.add(" p/s <&> Zé\"q+\n");
+        for echoed in [
+            "p/s <&> Zé\"q+",
+            r#"p\/s <&> Zé\"q+"#,
+            "p%2Fs%20%3C%26%3E%20Z%C3%A9%22q%2B",
+            "p%2fs%20%3c%26%3e%20Z%c3%a9%22q%2b",
+            "p%2Fs+%3C%26%3E+Z%C3%A9%22q%2B",
+            "p/s%20%3C&%3E%20Z%C3%A9%22q+",
+            "p/s &lt;&amp;&gt; Zé&quot;q+",
+            "p/s &lt;&amp;&gt; Zé\"q+",
+        ] {
+            let text = format!("[{echoed}]");
+            assert_eq!(secrets.mask(&text), "[••••]", "{echoed}");
+        }
+        assert_eq!(lower_hex("A%2FB%C3%A9%"), "A%2fB%c3%a9%");
     }
 
     #[test]

@@ -95,12 +95,27 @@ impl Executor {
     /// Runs one call to its end. Never fails in another way than by its result (rule 1.3).
     /// Dropping the future cancels the call.
     pub async fn call(&self, call: Call) -> Outcome {
-        self.launch(call).await
+        self.launch(call, false).await.release()
     }
 
     /// Starts all calls together and returns their outcomes in the order of the calls (rule 3.2).
     pub async fn batch(&self, calls: Vec<Call>) -> Vec<Outcome> {
-        let running: Vec<_> = calls.into_iter().map(|call| self.launch(call)).collect();
+        let ended = self.batch_holding(calls, |_| false).await;
+        ended.into_iter().map(Held::release).collect()
+    }
+
+    /// As [`Executor::batch`], but the calls that `holds` names are not told of as ended until
+    /// their results are complete, which is up to the caller.
+    pub async fn batch_holding(
+        &self,
+        calls: Vec<Call>,
+        holds: impl Fn(&Call) -> bool,
+    ) -> Vec<Held> {
+        let launch = |call: Call| {
+            let held = holds(&call);
+            self.launch(call, held)
+        };
+        let running: Vec<_> = calls.into_iter().map(launch).collect();
         futures::future::join_all(running).await
     }
 
@@ -111,7 +126,7 @@ impl Executor {
 
     /// Starts a call on a task of its own, so that a panic that no layer caught still becomes a
     /// result (rule 9.2). The call has begun when this returns.
-    fn launch(&self, mut call: Call) -> impl Future<Output = Outcome> + Send + use<> {
+    fn launch(&self, mut call: Call, held_back: bool) -> impl Future<Output = Held> + Send + use<> {
         let started = Arc::new(Started {
             id: call.id.clone(),
             tool: Arc::clone(&call.tool),
@@ -151,8 +166,43 @@ impl Executor {
                 },
             };
             cancel_on_drop.disarm();
-            ended.finish(result)
+            let outcome = ended.outcome(result);
+            let held = Held {
+                outcome,
+                ending: ended,
+            };
+            if held_back { held } else { held.told() }
         }
+    }
+}
+
+/// A call that has run. Unless that has been told already, it counts as running until it is
+/// completed or released; dropped before that, it is told of as cancelled.
+pub struct Held {
+    outcome: Outcome,
+    ending: Ending,
+}
+
+impl Held {
+    /// What it came to so far.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Gives it its final result and tells of its end.
+    pub fn complete(mut self, result: ToolResult) -> Outcome {
+        self.outcome.result = result;
+        self.release()
+    }
+
+    /// Tells of its end as it is.
+    pub fn release(self) -> Outcome {
+        self.told().outcome
+    }
+
+    fn told(mut self) -> Self {
+        self.ending.tell(&self.outcome);
+        self
     }
 }
 
@@ -167,29 +217,30 @@ struct Ending {
 }
 
 impl Ending {
-    fn finish(mut self, result: ToolResult) -> Outcome {
-        self.done = true;
-        self.report(result)
-    }
-
-    fn report(&self, result: ToolResult) -> Outcome {
-        let outcome = Outcome {
+    fn outcome(&self, result: ToolResult) -> Outcome {
+        Outcome {
             duration: self.started.at.at.elapsed(),
             started: Arc::clone(&self.started),
             result,
             reached_tool: self.trace.reached(),
             trace: Arc::clone(&self.trace),
-        };
-        self.ticket.leave();
-        self.observer.finished(&outcome);
-        outcome
+        }
+    }
+
+    /// Tells of the end, once.
+    fn tell(&mut self, outcome: &Outcome) {
+        if !std::mem::replace(&mut self.done, true) {
+            self.ticket.leave();
+            self.observer.finished(outcome);
+        }
     }
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
         if !self.done {
-            self.report(ToolResult::cancelled(&self.started.tool));
+            let outcome = self.outcome(ToolResult::cancelled(&self.started.tool));
+            self.tell(&outcome);
         }
     }
 }

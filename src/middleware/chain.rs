@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use serde::Serialize;
 
 use super::settings::MiddlewareSettings;
-use super::trace::Entered;
+use super::trace::{Entered, Trace};
 use super::{Counter, Middleware, ORDER, Request};
 use crate::tool::ToolResult;
 
@@ -143,6 +143,20 @@ impl Chain {
             endpoint,
         }
         .run(request)
+    }
+
+    /// Sends a result that is completed only now through the layers that its call has passed, from
+    /// the inside out (rule 7.3). Layers that are paused, or were while the call passed, are left
+    /// out.
+    pub fn complete(&self, tool: &str, result: ToolResult, trace: &Arc<Trace>) -> ToolResult {
+        let slots = self.slots.iter().rev();
+        let working = slots.filter(|slot| !slot.paused.load(Ordering::Relaxed));
+        working.fold(result, |result, slot| {
+            match trace.passed(slot.layer.name()) {
+                Some(span) => slot.layer.complete(tool, result, &span),
+                None => result,
+            }
+        })
     }
 
     /// The layers as they are now, outermost first.

@@ -93,6 +93,14 @@ pub trait Middleware: Send + Sync + 'static {
         Err("it has none that act while it runs".into())
     }
 
+    /// Does to a result that is completed after its call has left the chain, as the answer of a
+    /// search is (rule 7.3), what it does to results that come out of it. `span` is the one that
+    /// it has noted for the call.
+    fn complete(&self, tool: &str, result: ToolResult, span: &Span) -> ToolResult {
+        let _ = (tool, span);
+        result
+    }
+
     /// Finishes what it still has to write; called once no more calls come. Idempotent.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})

@@ -178,6 +178,10 @@ impl Middleware for Redact {
         Ok(())
     }
 
+    fn complete(&self, _: &str, result: ToolResult, span: &Span) -> ToolResult {
+        self.apply(result, span)
+    }
+
     fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
         let span = request.span();
         Box::pin(async move { self.apply(next.run(request).await, &span) })

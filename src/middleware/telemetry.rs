@@ -96,7 +96,11 @@ impl Telemetry {
 
     fn warn(&self, execution: &Execution, kind: ErrorKind, end: End<'_>) {
         let text: String = match end {
-            End::Result(result) => result.all_text().chars().take(ERROR_CHARS).collect(),
+            // Masked before it is cut, for half a secret would not be known as one.
+            End::Result(result) => {
+                let text = result.all_text();
+                self.secrets.mask(&text).chars().take(ERROR_CHARS).collect()
+            }
             End::Panic => "it panicked".into(),
             End::Dropped => "nobody waits for it any more".into(),
         };
@@ -106,8 +110,7 @@ impl Telemetry {
             call_id = execution.call_id.as_str(),
             kind = kind.as_str(),
             duration_s = execution.duration.as_secs_f64(),
-            "a call failed: {}",
-            self.secrets.mask(&text)
+            "a call failed: {text}"
         );
     }
 }

@@ -93,6 +93,16 @@ impl Trace {
         }
     }
 
+    /// The last span of that name, if the call went through one.
+    pub(super) fn passed(self: &Arc<Self>, layer: &str) -> Option<Span> {
+        let spans = self.spans.lock();
+        let index = spans.iter().rposition(|noted| noted.layer == layer)?;
+        Some(Span {
+            trace: Arc::clone(self),
+            index,
+        })
+    }
+
     /// The spans in the order in which they were entered. `bytes` is the size of the result of the
     /// call; what each layer got and gave follows from it.
     pub fn spans(&self, bytes: usize) -> Arc<[LayerSpan]> {

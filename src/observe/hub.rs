@@ -150,13 +150,20 @@ impl Hub {
             started: started.at,
             duration: outcome.duration,
             error_kind: result.error_kind,
+            // Masked before it is cut, for half a secret would not be known as one.
             error: result.is_error().then(|| {
-                let text: String = result.all_text().chars().take(ERROR_CHARS).collect();
-                self.secrets.mask(&text).into_owned()
+                let text = result.all_text();
+                self.secrets.mask(&text).chars().take(ERROR_CHARS).collect()
             }),
             bytes_in: serde_json::to_string(&started.arguments).map_or(0, |text| text.len()),
             bytes_out,
             truncated: result.truncated,
+            warnings: result
+                .warnings
+                .iter()
+                .map(|warning| self.secrets.mask(warning).into_owned())
+                .collect(),
+            replayed: result.replayed,
             reached_tool: outcome.reached_tool,
             layers: outcome.trace.spans(bytes_out),
             parts: Some(result.parts.iter().map(|part| self.masked(part)).collect()),

@@ -45,6 +45,11 @@ pub struct CallRecord {
     pub bytes_out: usize,
     /// Whether a limit cut the result.
     pub truncated: bool,
+    /// What went wrong beside the call, such as an output file that could not be written; secrets
+    /// masked.
+    pub warnings: Arc<[String]>,
+    /// Whether the result is that of an equal call before it, and nothing ran.
+    pub replayed: bool,
     /// Whether it got as far as its tool.
     pub reached_tool: bool,
     /// What each layer did with it, in the order in which they were entered.
@@ -112,6 +117,8 @@ mod tests {
             bytes_in: 0,
             bytes_out,
             truncated: false,
+            warnings: Arc::new([]),
+            replayed: false,
             reached_tool: true,
             layers: Arc::new([]),
             parts: Some(Arc::new([])),

@@ -278,6 +278,8 @@ mod tests {
             bytes_in: 2,
             bytes_out: 10,
             truncated: false,
+            warnings: Arc::new([]),
+            replayed: false,
             reached_tool: true,
             layers: Arc::new([]),
             parts: None,

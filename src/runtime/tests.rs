@@ -10,6 +10,7 @@ use crate::deployment::{
     AssemblyImpl, AssemblySpec, Deployment, Origin, Place, SourceSettings, SourceSpec,
 };
 use crate::discovery::{DynamicSettings, Mode, TOOL_SEARCH};
+use crate::middleware::settings::{MiddlewareSettings, RedactSettings, ResultLimitSettings};
 use crate::observe::DeploymentState;
 use crate::source::ServerOrder;
 use crate::source::sim::{Behavior, Outcome, SimSettings, SimTool};
@@ -186,4 +187,123 @@ async fn an_assembly_with_dynamic_injection_adds_the_search_and_shows_exposures(
         [TOOL_SEARCH]
     );
     runtime.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_record_of_a_search_shows_what_its_caller_got_redacted_and_uncut() {
+    let tool = |name: &str, milliseconds: u64| SimTool {
+        name: name.into(),
+        description: format!("reads apples of acct-{milliseconds}"),
+        input_schema: json!({"type": "object"}),
+        pad_to_bytes: None,
+        lazy: None,
+        hints: Hints::default(),
+        rate: None,
+        behavior: Behavior {
+            latency: Duration::from_millis(milliseconds),
+            ..Behavior::default()
+        },
+    };
+    let mut deployment = deployment(&["tools"]);
+    deployment.sources[0].settings = SourceSettings::Sim(SimSettings {
+        tools: Some(vec![tool("slow", 900), tool("quick", 1)]),
+        ..SimSettings::default()
+    });
+    let assembly = &mut deployment.assemblies[0];
+    assembly.implementation = AssemblyImpl::Middleware;
+    assembly.dynamic = Some(DynamicSettings::default());
+    assembly.middlewares = Some(MiddlewareSettings {
+        redact: Some(RedactSettings {
+            patterns: vec![r"acct-\d+".into()],
+            replacement: "[gone]".into(),
+        }),
+        result_limit: Some(ResultLimitSettings {
+            max: 5,
+            marker: "…".into(),
+            part_budget_bytes: Some(1),
+        }),
+        ..MiddlewareSettings::default()
+    });
+    let runtime = Runtime::start(&deployment, Options::default())
+        .await
+        .unwrap();
+    let mut events = runtime.events();
+    let mut session = runtime.session("one", []);
+    session.begin_round();
+    let search = Call::new(TOOL_SEARCH, json!({"query": "apples acct-900"}));
+    let calls = vec![search, Call::new("slow", json!({}))];
+    let report = session.run(calls, crate::session::Gate::Open).await;
+    let got = &report.calls[0].result;
+    let text = serde_json::to_string(&got.parts).unwrap();
+    assert!(text.contains("[gone]") && text.contains("slow"), "{text}");
+    assert!(!text.contains("acct-"), "{text}");
+    assert!(!got.truncated);
+    let mut records = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        if let Event::CallFinished(record) = event {
+            records.push(record);
+        }
+    }
+    let tools: Vec<&str> = records.iter().map(|record| &*record.tool).collect();
+    assert_eq!(
+        tools,
+        ["slow", TOOL_SEARCH],
+        "told of once, when it is complete"
+    );
+    let record = &records[1];
+    assert_eq!(record.parts.as_deref(), Some(got.parts.as_slice()));
+    assert!(record.duration < Duration::from_millis(900), "its own time");
+    let redact = record.layers.iter().find(|span| span.layer == "redact");
+    let redact = redact.unwrap();
+    assert_eq!(redact.note, Some("redacted"));
+    assert_eq!(redact.bytes_after, Some(record.bytes_out));
+    let layers = runtime.executor.chain().status();
+    let counter = |layer: &str, name: &str| {
+        let layer = layers.iter().find(|status| status.name == layer);
+        layer.unwrap().counter(name)
+    };
+    assert_eq!(counter("redact", "results_redacted"), 1);
+    assert!(runtime.executor.in_flight().is_empty());
+    runtime.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_whose_batch_is_dropped_is_told_of_as_cancelled() {
+    let mut deployment = deployment(&["tools"]);
+    deployment.assemblies[0].dynamic = Some(DynamicSettings::default());
+    deployment.sources[0].settings = SourceSettings::Sim(SimSettings {
+        tools: Some(vec![SimTool {
+            name: "hangs".into(),
+            description: String::new(),
+            input_schema: json!({"type": "object"}),
+            pad_to_bytes: None,
+            lazy: None,
+            hints: Hints::default(),
+            rate: None,
+            behavior: Behavior {
+                outcome: Outcome::Hang,
+                ..Behavior::default()
+            },
+        }]),
+        ..SimSettings::default()
+    });
+    let runtime = Runtime::start(&deployment, Options::default())
+        .await
+        .unwrap();
+    let mut events = runtime.events();
+    let mut session = runtime.session("one", []);
+    session.begin_round();
+    let search = Call::new(TOOL_SEARCH, json!({"query": "x"}));
+    let calls = vec![search, Call::new("hangs", json!({}))];
+    let batch = session.run(calls, crate::session::Gate::Open);
+    let given_up = tokio::time::timeout(Duration::from_secs(5), batch).await;
+    assert!(given_up.is_err());
+    let mut ends = Vec::new();
+    while ends.len() < 2 {
+        if let Event::CallFinished(record) = events.recv().await.unwrap() {
+            ends.push(record.error_kind);
+        }
+    }
+    assert_eq!(ends, [Some(ErrorKind::Cancelled); 2]);
+    assert!(runtime.executor.in_flight().is_empty());
 }

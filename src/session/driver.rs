@@ -10,7 +10,7 @@ use super::directory::Listing;
 use super::{CallReport, Discovery, RoundReport, SessionState};
 use crate::discovery::session::{CallEnd, Effect, EndedCall, ExposeError, RoundRecord};
 use crate::discovery::{Session, TOOL_SEARCH, VisibleSet};
-use crate::executor::{Executor, Outcome};
+use crate::executor::{Executor, Held, Outcome};
 use crate::registry::nearest;
 use crate::tool::{Call, CallId, Definition};
 
@@ -158,12 +158,18 @@ impl SessionDriver {
                 running.push(call);
             }
         }
-        let mut outcomes = self.executor.batch(running).await.into_iter();
+        let is_search = |call: &Call| *call.tool == *TOOL_SEARCH;
+        let mut helds = self
+            .executor
+            .batch_holding(running, is_search)
+            .await
+            .into_iter();
         let mut ended = Vec::with_capacity(asked.len());
-        let mut reports = Vec::with_capacity(asked.len());
+        let mut batch = Vec::with_capacity(asked.len());
         for (id, tool, runs) in asked {
-            let report = match runs.then(|| outcomes.next()).flatten() {
-                Some(outcome) => ran(id, tool, outcome),
+            let held = runs.then(|| helds.next()).flatten();
+            let report = match &held {
+                Some(held) => ran(id, tool, held.outcome().clone()),
                 None => {
                     let nearest = nearest(&tool, self.session.visible().names());
                     CallReport::undefined(id, tool, &nearest)
@@ -175,14 +181,13 @@ impl SessionDriver {
                 end: report.end,
                 effect: self.effect(&report),
             });
-            reports.push(report);
+            batch.push((report, held));
         }
-        let loaded = self.loaded_by_calls(&reports);
+        let loaded = self.loaded_by_calls(batch.iter().map(|(report, _)| report));
         self.session.learn(loaded);
-        self.apply(ended, &mut reports);
         RoundReport {
+            calls: self.apply(ended, batch),
             record: Arc::clone(self.session.current()),
-            calls: reports,
         }
     }
 
@@ -206,32 +211,44 @@ impl SessionDriver {
     }
 
     /// The definitions of lazy tools that were called, as far as they are loaded by now.
-    fn loaded_by_calls(&self, reports: &[CallReport]) -> Vec<Definition> {
+    fn loaded_by_calls<'r>(
+        &self,
+        reports: impl Iterator<Item = &'r CallReport>,
+    ) -> Vec<Definition> {
         let catalog = self.executor.registry().catalog();
         reports
-            .iter()
             .filter(|report| report.outcome.is_some())
             .filter_map(|report| catalog.get(&report.tool)?.tool.loader()?.loaded())
             .collect()
     }
 
-    /// Applies the batch and completes the answers of its searches.
-    fn apply(&mut self, ended: Vec<EndedCall>, reports: &mut [CallReport]) {
-        let searches: Vec<usize> = ended
+    /// Applies the batch and completes the answers of its searches, which pass the layers of the
+    /// chain only now, and are told of only now: the record of a search shows what its caller got.
+    fn apply(
+        &mut self,
+        ended: Vec<EndedCall>,
+        batch: Vec<(CallReport, Option<Held>)>,
+    ) -> Vec<CallReport> {
+        let searches: Vec<bool> = ended
             .iter()
-            .enumerate()
-            .filter(|(_, call)| matches!(call.effect, Effect::Search(_)))
-            .map(|(place, _)| place)
+            .map(|call| matches!(call.effect, Effect::Search(_)))
             .collect();
-        let answers = self.session.apply_batch(ended);
-        for (place, answer) in searches.into_iter().zip(answers) {
-            let report = &mut reports[place];
-            report.result = answer.to_result();
-            if let Some(outcome) = &mut report.outcome {
-                outcome.result = report.result.clone();
-            }
+        let mut answers = self.session.apply_batch(ended).into_iter();
+        let mut reports = Vec::with_capacity(batch.len());
+        for ((mut report, held), is_search) in batch.into_iter().zip(searches) {
+            let answer = is_search.then(|| answers.next()).flatten();
+            report.outcome = match (held, answer) {
+                (Some(held), Some(answer)) => {
+                    let (chain, trace) = (self.executor.chain(), &held.outcome().trace);
+                    report.result = chain.complete(&report.tool, answer.to_result(), trace);
+                    Some(held.complete(report.result.clone()))
+                }
+                (held, _) => held.map(Held::release),
+            };
+            reports.push(report);
         }
         self.publish();
+        reports
     }
 
     fn publish(&mut self) {

@@ -3,14 +3,11 @@
 use std::sync::{Arc, Weak};
 
 use futures::future::{BoxFuture, join_all};
-use serde_json::json;
 
 use super::Discovery;
 use crate::discovery::tool_search::{Load, PlannedHit, SearchArguments, SearchPlan, definition};
 use crate::registry::Registry;
-use crate::tool::{
-    Definition, ErrorKind, Hints, InvalidDefinition, Invocation, Part, Tool, ToolResult,
-};
+use crate::tool::{Definition, ErrorKind, Hints, InvalidDefinition, Invocation, Tool, ToolResult};
 
 /// Ranks, loads what is lazy, and leaves the outcome at the desk of its session, whose driver
 /// completes the answer when the batch has ended.
@@ -40,10 +37,9 @@ impl ToolSearch {
         if let Some(registry) = discovery.registry() {
             join_all(plan.hits.iter_mut().map(|hit| load(&registry, hit))).await;
         }
-        let ranked: Vec<&str> = plan.hits.iter().map(|hit| &*hit.name).collect();
-        let draft = Part::json(json!({"query": arguments.query, "ranked": ranked}));
         discovery.desk().leave(session, invocation.id, plan);
-        Ok(ToolResult::ok(vec![draft]))
+        // Nothing yet: the answer passes the layers of the chain when it is complete.
+        Ok(ToolResult::default())
     }
 }
 

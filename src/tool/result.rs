@@ -204,6 +204,8 @@ pub struct ToolResult {
     /// What went wrong beside the call, such as an output file that could not be written. Shown to
     /// the operator, never to the model.
     pub warnings: Vec<String>,
+    /// Whether nothing ran: this is the result of an equal call before it (skills 5.9).
+    pub replayed: bool,
 }
 
 impl ToolResult {

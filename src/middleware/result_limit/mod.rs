@@ -116,6 +116,10 @@ impl Middleware for ResultLimit {
         Ok(())
     }
 
+    fn complete(&self, tool: &str, result: ToolResult, span: &Span) -> ToolResult {
+        self.apply(tool, result, span)
+    }
+
     fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
         let tool = request.call.tool.clone();
         let span = request.span();
