@@ -1,6 +1,7 @@
 //! Where `${env:NAME}` looks names up (rule 10.3).
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// The value of a variable.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,10 +18,17 @@ impl std::fmt::Debug for EnvValue {
     }
 }
 
-/// A set of variables.
+/// What a deployment is read in: a set of variables, and directories that are none on the disk.
 pub trait Environment {
     /// The variable of that name, if it is set.
     fn get(&self, name: &str) -> Option<EnvValue>;
+
+    /// Name and text of each file of a directory that the program itself supplies, by its absolute
+    /// path; `None` for those on the disk.
+    fn directory(&self, path: &Path) -> Option<Vec<(String, String)>> {
+        let _ = path;
+        None
+    }
 }
 
 /// The environment of this process. A value that is no UTF-8 counts as unset.
@@ -42,6 +50,7 @@ impl Environment for ProcessEnvironment {
 /// demo, before another environment is asked. They are no secrets.
 pub struct Supplied<'e> {
     values: HashMap<String, String>,
+    directories: HashMap<PathBuf, Vec<(String, String)>>,
     otherwise: Option<&'e dyn Environment>,
 }
 
@@ -68,8 +77,24 @@ impl Supplied<'static> {
                 .into_iter()
                 .map(|(name, value)| (name.into(), value.into()))
                 .collect(),
+            directories: HashMap::new(),
             otherwise: None,
         }
+    }
+}
+
+impl Supplied<'_> {
+    /// With a directory of these files, by name and text, in place of whatever is on the disk.
+    #[must_use]
+    pub fn with_directory<N: Into<String>, T: Into<String>>(
+        mut self,
+        path: impl Into<PathBuf>,
+        files: impl IntoIterator<Item = (N, T)>,
+    ) -> Self {
+        let files = files.into_iter();
+        let files = files.map(|(name, text)| (name.into(), text.into()));
+        self.directories.insert(path.into(), files.collect());
+        self
     }
 }
 
@@ -81,6 +106,13 @@ impl Environment for Supplied<'_> {
                 secret: false,
             }),
             None => self.otherwise.and_then(|other| other.get(name)),
+        }
+    }
+
+    fn directory(&self, path: &Path) -> Option<Vec<(String, String)>> {
+        match self.directories.get(path) {
+            Some(files) => Some(files.clone()),
+            None => self.otherwise.and_then(|other| other.directory(path)),
         }
     }
 }

@@ -47,6 +47,18 @@ pub(super) fn read(
     let from_file = settings
         .get("mcp_servers_file")
         .map_or_else(Vec::new, |file| servers_file::read(reading, &file));
+    if let (Some(file), Some(others)) = (settings.get("mcp_servers_file"), &servers) {
+        for server in &from_file {
+            let name = &server.settings.name;
+            if others.contains(name) {
+                let message = format!(
+                    "a server `{name}` is in the file and in a source of the `mcp` dependencies; \
+                     a tool that names it would not know which"
+                );
+                reading.error(&file, message);
+            }
+        }
+    }
     let known = servers.map(|mut known| {
         known.extend(from_file.iter().map(|server| server.settings.name.clone()));
         known
@@ -60,6 +72,13 @@ pub(super) fn read(
     let names = lists
         .each_ref()
         .map(|list| list.as_ref().map_or_else(Vec::new, |list| list.strings()));
+    if let Some(list) = lists.iter().flatten().next()
+        && names.iter().all(Vec::is_empty)
+    {
+        let message = "nothing is listed, so the source brings no tool; without the lists it \
+                       brings everything in the directory";
+        reading.warn(list, message);
+    }
     let tools = if chosen {
         let found = library.resolve(&names[0], &names[1], &names[2]);
         for unknown in &found.unknown {

@@ -146,6 +146,11 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         assembly: feed.assembly.clone(),
         sources: rows.sources,
         servers,
+        shelves: feed
+            .sources
+            .iter()
+            .filter_map(|source| source.shelf())
+            .collect(),
         tools: rows.tools,
         refusals: Arc::clone(catalog.refusals()),
         changes: view.changes,

@@ -13,6 +13,7 @@ use crate::middleware::{LayerStatus, PendingApproval};
 use crate::registry::{CatalogDiff, Owner, Refusal};
 use crate::session::{BudgetUse, SessionRow};
 use crate::source::ServerRows;
+use crate::source::skills::Shelf;
 use crate::tool::{CallId, Definition, Hints, Progress};
 
 /// Whether the deployment does its work.
@@ -166,6 +167,8 @@ pub struct Snapshot {
     pub sources: Arc<[SourceRow]>,
     /// The servers, in the order of the file.
     pub servers: ServerRows,
+    /// The skills and toolsets of the sources that have any, in the order of the file.
+    pub shelves: Arc<[Arc<Shelf>]>,
     /// The tools, by name.
     pub tools: Arc<[ToolRow]>,
     /// Tools that were refused because their names are taken.

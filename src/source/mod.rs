@@ -78,6 +78,11 @@ pub trait Source: Send + Sync + 'static {
         Box::pin(async { Err(OrderError::NotNow(told)) })
     }
 
+    /// The skills and toolsets of its files, for sources that have any.
+    fn shelf(&self) -> Option<Arc<skills::Shelf>> {
+        None
+    }
+
     /// Stops everything that the source started: connections, tasks, child processes. Idempotent.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

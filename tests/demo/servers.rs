@@ -150,9 +150,15 @@ async fn the_demo_deployment_reaches_its_three_servers_and_their_tools() {
     let first = lines(&mut web).next_line().await.unwrap().unwrap();
     let url = first.strip_prefix("[web] serving ").unwrap();
     let now = toolcrib::clock::Stamp::now().wall.as_second().to_string();
-    let variables = Supplied::only([("TOOLCRIB_DEMO_URL", url), ("TOOLCRIB_DEMO_STARTED", &now)]);
+    let variables = Supplied::only([
+        ("TOOLCRIB_DEMO_URL", url),
+        ("TOOLCRIB_DEMO_STARTED", &now),
+        ("TOOLCRIB_DEMO_API", "http://127.0.0.1:1"),
+        ("TOOLCRIB_DEMO_KEY", "demo"),
+    ]);
     let text = include_str!("../../config/demo.yaml");
-    let deployment = load_text("demo", text, Path::new("/"), &variables)
+    let config = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../config"));
+    let deployment = load_text("demo", text, config, &variables)
         .unwrap()
         .deployment;
     let spec = deployment.source("servers").unwrap();
@@ -229,6 +235,8 @@ async fn the_demo_shows_the_tools_of_all_its_servers_embedded_and_as_a_file() {
             "clock__now",
             "web__fetch_page",
             "mail_send",
+            "harbour_tides",
+            "measure_calculate",
             "tool_search",
         ] {
             let there = tools.iter().any(|tool| tool["name"] == name);

@@ -10,6 +10,7 @@ use toolcrib::registry::Registry;
 use toolcrib::runtime::{Options, Runtime};
 use toolcrib::scenario::{self, Player, Stage};
 use toolcrib::source::sim::SimSource;
+use toolcrib::source::skills::SkillsSettings;
 use toolcrib::tool::Invocation;
 
 fn config() -> PathBuf {
@@ -20,6 +21,8 @@ fn config() -> PathBuf {
 fn variables() -> Supplied<'static> {
     Supplied::only([
         ("TOOLCRIB_DEMO_URL", "http://127.0.0.1:1/mcp"),
+        ("TOOLCRIB_DEMO_API", "http://127.0.0.1:1/api"),
+        ("TOOLCRIB_DEMO_KEY", "demo"),
         ("TOOLCRIB_DEMO_STARTED", "1700000000"),
         ("MCP_URL", "https://mcp.example.com/mcp"),
         ("MCP_TOKEN", "not-a-real-token"),
@@ -33,8 +36,11 @@ fn deployments_below(directory: &Path, found: &mut Vec<PathBuf>) {
             deployments_below(&path, found);
         } else if path.extension().is_some_and(|ending| ending == "yaml") {
             let text = std::fs::read_to_string(&path).unwrap();
+            let name = path.file_name().unwrap().to_string_lossy();
+            // Skills are read by the deployments that name their directory.
+            let is_skill = name.ends_with(".skill.yaml") || name.ends_with(".toolset.yaml");
             // A scenario has `rounds`; it is loaded by its own tests.
-            if !text.lines().any(|line| line.starts_with("rounds:")) {
+            if !is_skill && !text.lines().any(|line| line.starts_with("rounds:")) {
                 found.push(path);
             }
         }
@@ -66,9 +72,36 @@ fn every_deployment_loads_without_a_warning() {
 #[test]
 fn the_demo_is_the_same_embedded_as_from_its_file() {
     let text = include_str!("../../config/demo.yaml");
-    let embedded = load_text("demo", text, Path::new("/"), &variables()).unwrap();
+    let files = std::fs::read_dir(config().join("skills")).unwrap();
+    let files = files.map(|entry| {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(path).unwrap())
+    });
+    let environment = variables().with_directory("/nowhere/skills", files);
+    let embedded = load_text("demo", text, Path::new("/nowhere"), &environment).unwrap();
+    assert_eq!(
+        embedded.files,
+        [""; 0].map(PathBuf::from),
+        "nothing is read from the disk"
+    );
     let (embedded, file) = (embedded.deployment, demo());
-    assert_eq!(embedded.sources, file.sources);
+    let mut compared = 0;
+    for (embedded, file) in embedded.sources.iter().zip(&file.sources) {
+        match (&embedded.settings, &file.settings) {
+            (SourceSettings::Skills(embedded), SourceSettings::Skills(file)) => {
+                let texts = |settings: &SkillsSettings| -> Vec<Arc<str>> {
+                    let files = settings.library.files.iter();
+                    files.map(|(_, text)| Arc::clone(text)).collect()
+                };
+                assert_eq!(texts(embedded), texts(file));
+                assert_eq!(embedded.tools.len(), file.tools.len());
+            }
+            _ => assert_eq!(embedded, file),
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, file.sources.len());
     assert_eq!(embedded.assemblies, file.assemblies);
 }
 
@@ -94,7 +127,7 @@ async fn the_demo_names_only_tools_that_exist_and_simulates_about_forty() {
     assert!((38..=44).contains(&catalog.len()), "{}", catalog.len());
     let dynamic = demo.assemblies[0].dynamic.as_ref().unwrap();
     // Tools of the real servers are known only once those run.
-    let served = ["clock__", "files__", "web__"];
+    let served = ["clock__", "files__", "web__", "harbour_", "measure_"];
     for (pattern, _) in dynamic.exposures.iter() {
         let simulated = catalog
             .definitions()

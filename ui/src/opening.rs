@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use toolcrib::deployment::{
-    Deployment, Input, Loaded, Problem, ProcessEnvironment, Supplied, import::Note, load_inputs,
+    Deployment, Input, Loaded, Problem, ProcessEnvironment, import::Note, load_inputs,
 };
 use toolcrib::scenario::{self, Scenario};
 use toolcrib::secrets::Secrets;
@@ -107,12 +107,14 @@ fn open_demo() -> Result<Opened, Failure> {
         Failure::Failed(format!("cannot prepare the embedded demo: {error}"))
     };
     let host = demo::Host::new().map_err(|error| failed(&error))?;
+    let base_dir = std::env::current_dir().map_err(|error| failed(&error))?;
+    let environment = host.environment(&base_dir);
     let demo = Input::Text {
         name: "demo".into(),
         text: demo::DEPLOYMENT.into(),
-        base_dir: std::env::current_dir().map_err(|error| failed(&error))?,
+        base_dir,
     };
-    let mut loaded = load_inputs(&[demo], &Supplied::only(host.variables()))?;
+    let mut loaded = load_inputs(&[demo], &environment)?;
     // Whatever else is installed under this name: the demo's servers are those of this program.
     demo::use_own_binary(&mut loaded.deployment).map_err(|error| failed(&error))?;
     Ok(Opened::new(loaded, Some(host)))

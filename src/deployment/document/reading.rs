@@ -213,6 +213,9 @@ impl<'e> Reading<'e> {
         let path = self
             .resolve(value)
             .filter(|_| !value.text().is_none_or(str::is_empty))?;
+        if self.environment.directory(&path).is_some() {
+            return Some(path); // never changes, so there is nothing to note
+        }
         self.files.borrow_mut().push(path.clone());
         match std::fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => Some(path),

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderName, Method};
 
 use super::File;
+use super::texts::Comment;
+use crate::deployment::Place;
 use crate::deployment::document::{Data, Field, Shape, Table, Value};
-use crate::source::skills::{BodyTemplate, HttpTemplate, Template, UrlTemplate};
+use crate::source::skills::{BodyTemplate, HttpTemplate, Piece, Template, UrlTemplate};
 
 pub(super) static HTTP: Table = Table {
     name: "skill_http",
@@ -69,10 +72,10 @@ impl File<'_, '_, '_> {
                 {
                     let message = format!("`{text}` must start with `http://` or `https://`");
                     self.reading.error(&value, message);
-                } else if written.pieces().len() == 1
-                    && starts_fixed
-                    && let Err(error) = url::Url::parse(text)
+                } else if url.template().variables().next().is_none()
+                    && let Err(error) = url::Url::parse(&filled(written))
                 {
+                    // Arguments cannot mend what is wrong with scheme, host or port.
                     self.reading
                         .error(&value, format!("`{text}` is no address: {error}"));
                 }
@@ -95,6 +98,11 @@ impl File<'_, '_, '_> {
         if let Some(map) = settings.get("headers") {
             for (name, place, value) in map.entries() {
                 match HeaderName::from_bytes(name.as_bytes()) {
+                    Ok(header) if [CONTENT_LENGTH, TRANSFER_ENCODING].contains(&header) => {
+                        let message =
+                            format!("the header `{name}` follows from the body and cannot be set");
+                        self.reading.error_at(place, &value.path, message);
+                    }
                     Ok(header) => {
                         if let Some(first) = places.insert(header, place) {
                             let message =
@@ -129,7 +137,9 @@ impl File<'_, '_, '_> {
             return Vec::new();
         };
         let mut texts = Vec::new();
-        for (name, _, value) in map.entries() {
+        for (name, place, value) in map.entries() {
+            self.name_is_fixed(name, place, &value.path);
+            self.cut_by_comment(&value, Comment::IfJoined);
             let template = match &value.node.data {
                 Data::Text(_) => self.template(&value),
                 Data::Number(_, written) | Data::Bool(_, written) => Template::parse(written).ok(),
@@ -148,7 +158,28 @@ impl File<'_, '_, '_> {
         texts
     }
 
+    /// Placeholders stand in values; in a name they would be sent as they are.
+    fn name_is_fixed(&self, name: &str, place: Place, path: &str) {
+        if name.contains("{{") {
+            let message = format!("`{name}` is a name, and placeholders stand in values only");
+            self.reading.error_at(place, path, message);
+        }
+    }
+
+    /// What [`Self::name_is_fixed`] and [`Self::cut_by_comment`] say of a body, however deep.
+    fn look_into(&self, value: &Value<'_>) {
+        for (name, place, item) in value.entries() {
+            self.name_is_fixed(name, place, &item.path);
+            self.look_into(&item);
+        }
+        if let Data::List(_) = value.node.data {
+            value.items().iter().for_each(|item| self.look_into(item));
+        }
+        self.cut_by_comment(value, Comment::IfJoined);
+    }
+
     fn body(&mut self, value: &Value<'_>, allowed: Option<&BTreeSet<String>>) -> BodyTemplate {
+        self.look_into(value);
         let mut errors = Vec::new();
         let body = BodyTemplate::parse(&value.json(), &mut |path, error| {
             errors.push((path.to_vec(), error));
@@ -183,4 +214,15 @@ impl File<'_, '_, '_> {
             }
         }
     }
+}
+
+/// The address with something harmless in place of each argument.
+fn filled(url: &Template) -> String {
+    let pieces = url.pieces().iter();
+    pieces
+        .map(|piece| match piece {
+            Piece::Text(text) => text.as_str(),
+            Piece::Argument(_) | Piece::Env(_) => "x",
+        })
+        .collect()
 }

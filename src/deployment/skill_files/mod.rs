@@ -7,8 +7,8 @@ mod texts;
 mod tool;
 mod toolset;
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::document::{Budget, Data, Reading, Syntax, Value, parse_noting};
@@ -24,6 +24,8 @@ pub(super) struct Directory<'r, 'e> {
     servers: Option<&'r [String]>,
     /// The values of the variables that are used.
     variables: BTreeMap<String, String>,
+    /// Those of them that are no secrets.
+    open_variables: BTreeSet<String>,
     /// Name of a tool to the place of its first definition.
     tools: HashMap<String, String>,
     skills: HashMap<String, String>,
@@ -54,6 +56,7 @@ pub(super) fn read_directory(
         reading,
         servers,
         variables: BTreeMap::new(),
+        open_variables: BTreeSet::new(),
         tools: HashMap::new(),
         skills: HashMap::new(),
         toolsets: HashMap::new(),
@@ -63,7 +66,11 @@ pub(super) fn read_directory(
             ..Library::default()
         },
     };
-    let (skills, toolsets) = match list(dir) {
+    let Listing {
+        skills,
+        toolsets,
+        nearly,
+    } = match list(reading, dir) {
         Ok(files) => files,
         Err(error) => {
             reading.error(
@@ -82,49 +89,108 @@ pub(super) fn read_directory(
             ),
         );
     }
+    for name in nearly {
+        reading.warn(
+            at,
+            format!("`{shown}/{name}` is not read; names end in `.skill.yaml` or `.toolset.yaml`"),
+        );
+    }
     // Skills first, so that the order of files never matters.
     for (paths, toolset) in [(skills, false), (toolsets, true)] {
-        for path in paths {
-            reading.add_file(path.clone());
-            directory.read_file(&path, shown, toolset);
+        for listed in paths {
+            directory.read_file(dir, listed, shown, toolset);
         }
     }
     directory.look_up();
     let mut library = directory.library;
     library.variables = Arc::new(directory.variables);
+    library.open_variables = Arc::new(directory.open_variables);
     library
 }
 
-/// The skill and the toolset files of a directory, by name.
-fn list(dir: &Path) -> std::io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-    let (mut skills, mut toolsets) = (Vec::new(), Vec::new());
-    for entry in std::fs::read_dir(dir)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+/// The files of a directory, by name.
+#[derive(Default)]
+struct Listing {
+    skills: Vec<Listed>,
+    toolsets: Vec<Listed>,
+    /// Names that look as if their author took them for one of the two.
+    nearly: Vec<String>,
+}
+
+/// A file by its name, with its text if that is not on the disk.
+struct Listed {
+    name: String,
+    text: Option<String>,
+}
+
+/// Lists a directory. What starts with a dot is an editor's own and left alone.
+fn list(reading: &Reading<'_>, dir: &Path) -> std::io::Result<Listing> {
+    const NEARLY: [&str; 8] = [
+        ".skills.yaml",
+        ".skills.yml",
+        ".toolsets.yaml",
+        ".toolsets.yml",
+        ".skill.json",
+        ".toolset.json",
+        ".skill.yaml.txt",
+        ".toolset.yaml.txt",
+    ];
+    let mut files: Vec<Listed> = match reading.environment().directory(dir) {
+        Some(files) => files
+            .into_iter()
+            .map(|(name, text)| Listed {
+                name,
+                text: Some(text),
+            })
+            .collect(),
+        None => std::fs::read_dir(dir)?
+            .map(|entry| {
+                let name = entry?.file_name().to_string_lossy().into_owned();
+                Ok(Listed { name, text: None })
+            })
+            .collect::<std::io::Result<_>>()?,
+    };
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut found = Listing::default();
+    for file in files {
         let ends = |kind: &str| {
             [".yaml", ".yml"]
                 .iter()
-                .any(|ending| name.ends_with(&format!(".{kind}{ending}")))
+                .any(|ending| file.name.ends_with(&format!(".{kind}{ending}")))
         };
-        if ends("skill") {
-            skills.push(path);
+        if file.name.starts_with('.') {
+            continue;
+        } else if ends("skill") {
+            found.skills.push(file);
         } else if ends("toolset") {
-            toolsets.push(path);
+            found.toolsets.push(file);
+        } else {
+            let small = file.name.to_lowercase();
+            let capitals = [".skill.yaml", ".skill.yml", ".toolset.yaml", ".toolset.yml"];
+            let mut endings = NEARLY.iter().chain(&capitals);
+            if endings.any(|ending| small.ends_with(ending)) {
+                found.nearly.push(file.name);
+            }
         }
     }
-    skills.sort();
-    toolsets.sort();
-    Ok((skills, toolsets))
+    Ok(found)
 }
 
 impl Directory<'_, '_> {
-    fn read_file(&mut self, path: &Path, shown: &str, toolset: bool) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+    fn read_file(&mut self, dir: &Path, listed: Listed, shown: &str, toolset: bool) {
+        let path = dir.join(&listed.name);
         let name: Arc<str> = match shown {
-            "" | "." => name.as_ref().into(),
-            _ => format!("{shown}/{name}").into(),
+            "" | "." => listed.name.as_str().into(),
+            _ => format!("{shown}/{}", listed.name).into(),
         };
-        let text: Arc<str> = match read_text(path, &name) {
+        let text = match listed.text {
+            Some(text) => Ok(text),
+            None => {
+                self.reading.add_file(path.clone());
+                read_text(&path, &name)
+            }
+        };
+        let text: Arc<str> = match text {
             Ok(text) => text.into(),
             Err(problems) => {
                 self.reading.absorb(problems.0);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use regex::RegexBuilder;
 
 use super::File;
+use super::texts::Comment;
 use super::tool::TOOL;
 use crate::deployment::document::{Data, Field, Shape, Table, Value};
 use crate::source::skills::{Extract, Skill, SkillTool};
@@ -61,7 +62,10 @@ impl File<'_, '_, '_> {
         }
         self.directory.skills.insert(text.clone(), here);
         if let Some(description) = root.get("description") {
-            self.cut_by_comment(&description);
+            self.cut_by_comment(&description, Comment::Any);
+        }
+        if let Some(append) = root.get("system_prompt_append") {
+            self.cut_by_comment(&append, Comment::Any);
         }
         let required_env = self.required_env(root);
         let skill_name: Arc<str> = text.into();
@@ -156,6 +160,7 @@ impl File<'_, '_, '_> {
         }
         let pattern = value.get("pattern")?;
         let text = pattern.text()?;
+        self.cut_by_comment(&pattern, Comment::IfJoined);
         match RegexBuilder::new(text).multi_line(true).build() {
             Ok(compiled) if compiled.captures_len() < 2 => {
                 self.reading.error(

@@ -5,6 +5,15 @@ use crate::deployment::Place;
 use crate::deployment::document::{Style, Text, Value};
 use crate::source::skills::{Template, TemplateError};
 
+/// Which ` #` behind a plain text is worth a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comment {
+    /// Each: prose has no comments.
+    Any,
+    /// Only one that is joined to what follows, as in `fix #12`: hardly meant as a comment.
+    IfJoined,
+}
+
 impl File<'_, '_, '_> {
     /// A template; what is wrong with it is reported at its place.
     pub(super) fn template(&self, value: &Value<'_>) -> Option<Template> {
@@ -28,7 +37,7 @@ impl File<'_, '_, '_> {
     }
 
     /// Warns of a plain text that a comment cuts short: `text # with a hash`.
-    pub(super) fn cut_by_comment(&self, value: &Value<'_>) {
+    pub(super) fn cut_by_comment(&self, value: &Value<'_>, comment: Comment) {
         let Some(text) = value.as_text().filter(|text| text.style == Style::Plain) else {
             return;
         };
@@ -42,7 +51,11 @@ impl File<'_, '_, '_> {
         let Some(rest) = after.strip_prefix(text.value.as_str()) else {
             return; // over several lines, or an alias
         };
-        if rest.trim_start().starts_with('#') && rest.starts_with([' ', '\t']) {
+        let Some(words) = rest.trim_start().strip_prefix('#') else {
+            return;
+        };
+        let joined = words.starts_with(|c: char| c.is_alphanumeric());
+        if rest.starts_with([' ', '\t']) && (joined || comment == Comment::Any) {
             self.reading.warn(
                 value,
                 format!(

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::File;
 use super::http::HTTP;
+use super::texts::Comment;
 use crate::deployment::document::{Field, Shape, Table, Value};
 use crate::deployment::{EnvValue, HINTS, read_hints};
 use crate::source::skills::{Action, Retry, SkillTool, Template};
@@ -104,7 +105,7 @@ impl File<'_, '_, '_> {
         }
         self.directory.tools.insert(text.clone(), here);
         if let Some(description) = value.get("description") {
-            self.cut_by_comment(&description);
+            self.cut_by_comment(&description, Comment::Any);
         }
         let (action, implied) = self.action(value, allowed)?;
         let schema = value.get("parameters").map(|schema| schema.json());
@@ -133,7 +134,7 @@ impl File<'_, '_, '_> {
             action,
             output_file: self.output_file(value),
             max_repeats: value.get("max_repeats").and_then(|count| count.whole()),
-            retry: value.get("retry").map(|retry| read_retry(&retry)),
+            retry: value.get("retry").map(|retry| self.retry(&retry)),
             timeout: value
                 .get("timeout")
                 .and_then(|timeout| timeout.duration())
@@ -189,6 +190,26 @@ impl File<'_, '_, '_> {
         Some((action, None))
     }
 
+    /// When a call is tried again.
+    fn retry(&self, value: &Value<'_>) -> Retry {
+        let duration = |key: &str| value.get(key).and_then(|value| value.duration());
+        let attempts = value.get("max_attempts").and_then(|count| count.whole());
+        if attempts.is_none() && value.is_map() {
+            self.reading.warn(
+                value,
+                "`retry` without `max_attempts` allows one attempt, not even a second one after \
+                 a rate limit",
+            );
+        }
+        Retry {
+            max_attempts: attempts
+                .and_then(|count| u32::try_from(count).ok())
+                .unwrap_or(1),
+            base_delay: duration("base_delay").unwrap_or(Retry::BASE_DELAY),
+            max_delay: duration("max_delay").unwrap_or(Retry::MAX_DELAY),
+        }
+    }
+
     /// A file below the deployment, so that a skill cannot overwrite an operator's files.
     fn output_file(&self, value: &Value<'_>) -> Option<PathBuf> {
         let file = value.get("output_file")?;
@@ -218,6 +239,8 @@ impl File<'_, '_, '_> {
     pub(super) fn keep_variable(&mut self, name: &str, found: EnvValue) {
         if found.secret {
             self.reading.secrets().add(&found.value);
+        } else {
+            self.directory.open_variables.insert(name.to_owned());
         }
         self.directory
             .variables
@@ -244,17 +267,5 @@ impl File<'_, '_, '_> {
                 self.keep_variable(name, found);
             }
         }
-    }
-}
-
-fn read_retry(value: &Value<'_>) -> Retry {
-    let duration = |key: &str| value.get(key).and_then(|value| value.duration());
-    let attempts = value.get("max_attempts").and_then(|count| count.whole());
-    Retry {
-        max_attempts: attempts
-            .and_then(|count| u32::try_from(count).ok())
-            .unwrap_or(1),
-        base_delay: duration("base_delay").unwrap_or(Retry::BASE_DELAY),
-        max_delay: duration("max_delay").unwrap_or(Retry::MAX_DELAY),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::File;
+use super::texts::Comment;
 use crate::deployment::document::{Field, Shape, Table, Value};
 use crate::source::skills::Toolset;
 
@@ -22,7 +23,7 @@ impl File<'_, '_, '_> {
         let Some(name) = root.get("name") else { return };
         let Some(text) = name.string() else { return };
         if let Some(description) = root.get("description") {
-            self.cut_by_comment(&description);
+            self.cut_by_comment(&description, Comment::Any);
         }
         let here = self.full_place(name.place());
         if let Some(first) = self.directory.toolsets.get(&text) {

@@ -32,6 +32,7 @@ pub use frames::{Direction, Frame, FrameSink};
 pub use question::{Answer, Desk, NoDesk, Question, QuestionKind};
 pub use ready::NotReady;
 pub use settings::{Backoff, Liveness, McpSettings, Protocol, ServerSettings, TransportSettings};
+pub use transport::spawn_bound;
 
 use super::{OrderError, ServerOrder, ServerRows, Source};
 use crate::registry::{Owner, Registry};

@@ -62,6 +62,20 @@ impl BodyTemplate {
         }
     }
 
+    /// The value that it was read from.
+    pub fn as_written(&self) -> Value {
+        match self {
+            Self::Fixed(value) => value.clone(),
+            Self::Text(template) => Value::String(template.to_string()),
+            Self::List(items) => items.iter().map(Self::as_written).collect(),
+            Self::Map(entries) => {
+                let entries = entries.iter();
+                let written = entries.map(|(key, item)| (key.clone(), item.as_written()));
+                Value::Object(written.collect())
+            }
+        }
+    }
+
     /// Every template in it.
     pub fn templates(&self) -> Box<dyn Iterator<Item = &Template> + '_> {
         match self {

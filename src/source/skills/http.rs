@@ -122,7 +122,12 @@ impl HttpClient {
                 let reason = "redirects from https to http";
                 return Err(Broken::new(request, None, reason));
             }
+            let keeps_body = body.is_some() && !drops_body(response.status(), &method);
             if next.origin() != url.origin() {
+                if keeps_body && request.confidential_body {
+                    let reason = "redirects to another host, and the body holds a variable";
+                    return Err(Broken::new(request, None, reason));
+                }
                 for name in &request.confidential {
                     headers.remove(name);
                 }

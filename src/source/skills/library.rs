@@ -17,6 +17,8 @@ pub struct Library {
     /// The values of the variables that templates read, as they were when the files were read.
     /// Unset ones are absent.
     pub variables: Arc<BTreeMap<String, String>>,
+    /// Those of them that are no secrets, since the program itself supplies them.
+    pub open_variables: Arc<BTreeSet<String>>,
     /// The directory of the deployment, in which output files lie.
     pub base_dir: PathBuf,
     /// Name and text of every file: two libraries of the same texts are the same.

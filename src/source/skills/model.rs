@@ -116,7 +116,7 @@ pub struct HttpTemplate {
 }
 
 /// When a failed call is tried again (skills 5.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Retry {
     /// Attempts in all, the first included.
     pub max_attempts: u32,

@@ -72,6 +72,9 @@ impl Count {
             return None;
         }
         let mut result = self.last.clone()?;
+        result.replayed = true;
+        // What went wrong beside the run that did happen has been told with it.
+        result.warnings.clear();
         result.parts.push(Part::Text(format!(
             "[replay: `{tool}` has run {} with these arguments in this session; this is its last \
              result]",
@@ -83,9 +86,14 @@ impl Count {
         Some(result)
     }
 
-    /// Counts a run. One that was cancelled does not count.
+    /// Counts a run. One that came to nothing does not count: cancelled, nothing sent, or a server
+    /// that was not there, which may be back the next time.
     pub(super) fn ran(&mut self, result: &ToolResult) {
-        if result.error_kind != Some(ErrorKind::Cancelled) {
+        let came_to_nothing = matches!(
+            result.error_kind,
+            Some(ErrorKind::Cancelled | ErrorKind::NotAvailable | ErrorKind::Validation)
+        );
+        if !came_to_nothing {
             self.runs += 1;
             self.last = Some(result.clone());
         }
@@ -117,13 +125,23 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_is_marked_and_a_cancelled_run_does_not_count() {
+    fn a_replay_is_marked_and_a_run_that_came_to_nothing_does_not_count() {
         let mut count = Count::default();
-        count.ran(&ToolResult::error(ErrorKind::Cancelled, "gone"));
-        assert_eq!(count.replay("t", 1), None);
-        count.ran(&ToolResult::text("x"));
+        for kind in [
+            ErrorKind::Cancelled,
+            ErrorKind::NotAvailable,
+            ErrorKind::Validation,
+        ] {
+            count.ran(&ToolResult::error(kind, "gone"));
+            assert_eq!(count.replay("t", 1), None, "{kind}");
+        }
+        let mut result = ToolResult::error(ErrorKind::Tool, "boom");
+        result.warnings.push("not written".into());
+        count.ran(&result);
         let replay = count.replay("t", 1).unwrap();
         assert!(replay.all_text().contains("[replay: `t` has run once"));
+        assert!(replay.replayed && replay.warnings.is_empty());
+        assert_eq!(replay.error_kind, Some(ErrorKind::Tool));
     }
 
     #[test]

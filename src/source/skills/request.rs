@@ -7,6 +7,7 @@ use ::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use ::http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 
+use super::body::BodyTemplate;
 use super::model::HttpTemplate;
 use super::template::{Template, UnsetVariable, Variables, as_text};
 use super::url::UrlError;
@@ -28,6 +29,8 @@ pub struct Request {
     pub confidential: Vec<HeaderName>,
     /// The body.
     pub body: Option<Arc<[u8]>>,
+    /// Whether a variable is in the body, so that it may not go to another host either.
+    pub confidential_body: bool,
 }
 
 /// Why no request can be made; nothing has been sent then.
@@ -64,7 +67,7 @@ impl RequestError {
     }
 }
 
-/// Fills the placeholders.
+/// Fills the placeholders. The address that is shown has every variable masked but the `open` ones.
 ///
 /// # Errors
 /// When an argument or a variable does not fit; nothing has been sent then.
@@ -72,6 +75,7 @@ pub fn prepare(
     template: &HttpTemplate,
     arguments: &Map<String, Value>,
     variables: Variables<'_>,
+    open: &dyn Fn(&str) -> bool,
 ) -> Result<Request, RequestError> {
     let address = |variables: Variables<'_>| -> Result<String, RequestError> {
         let query = template
@@ -82,9 +86,11 @@ pub fn prepare(
         Ok(template.url.expand(arguments, variables, &query)?)
     };
     let written = address(variables)?;
-    let shown_url = address(&|_| Some("\u{0}".into()))?
-        .replace("%00", MASK)
-        .replace('\u{0}', MASK);
+    let shown = |name: &str| match open(name) {
+        true => variables(name),
+        false => Some("\u{0}".into()),
+    };
+    let shown_url = address(&shown)?.replace("%00", MASK).replace('\u{0}', MASK);
     let url = ::url::Url::parse(&written).map_err(|error| RequestError::NotUrl {
         shown: shown_url.clone(),
         reason: error.to_string(),
@@ -95,19 +101,14 @@ pub fn prepare(
             reason: "only `http` and `https` are spoken".into(),
         });
     }
-    let mut headers = HeaderMap::new();
     let mut confidential = vec![AUTHORIZATION];
     for (name, value) in &template.headers {
-        headers.append(name, header(name, value, arguments, variables)?);
         if value.variables().next().is_some() {
             confidential.push(name.clone());
         }
     }
-    let body = match &template.body {
-        Some(body) => body.expand(arguments, variables)?,
-        None => None,
-    };
-    let body = body.map(|body| encode_body(&body, &mut headers));
+    let (headers, body) = content(template, arguments, variables)?;
+    let mut in_body = template.body.iter().flat_map(BodyTemplate::templates);
     Ok(Request {
         method: template.method.clone(),
         url,
@@ -115,7 +116,29 @@ pub fn prepare(
         headers,
         confidential,
         body,
+        confidential_body: in_body.any(|part| part.variables().next().is_some()),
     })
+}
+
+/// Headers and body.
+///
+/// # Errors
+/// When a header value or a variable does not fit.
+pub(super) fn content(
+    template: &HttpTemplate,
+    arguments: &Map<String, Value>,
+    variables: Variables<'_>,
+) -> Result<(HeaderMap, Option<Arc<[u8]>>), RequestError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &template.headers {
+        headers.append(name, header(name, value, arguments, variables)?);
+    }
+    let body = match &template.body {
+        Some(body) => body.expand(arguments, variables)?,
+        None => None,
+    };
+    let body = body.map(|body| encode_body(&body, &mut headers));
+    Ok((headers, body))
 }
 
 fn header(
@@ -180,7 +203,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::source::skills::body::BodyTemplate;
     use crate::source::skills::url::UrlTemplate;
 
     fn template(url: &str, headers: &[(&str, &str)], body: Option<Value>) -> HttpTemplate {
@@ -197,8 +219,13 @@ mod tests {
     }
 
     fn make(template: &HttpTemplate, arguments: Value) -> Result<Request, RequestError> {
-        let variables = |name: &str| (name == "TOK").then(|| "sek".to_owned());
-        prepare(template, arguments.as_object().unwrap(), &variables)
+        let variables = |name: &str| match name {
+            "TOK" => Some("sek".to_owned()),
+            "OPEN" => Some("http://h:1/x".to_owned()),
+            _ => None,
+        };
+        let open = |name: &str| name == "OPEN";
+        prepare(template, arguments.as_object().unwrap(), &variables, &open)
     }
 
     fn body(headers: &[(&str, &str)], body: Value, arguments: Value) -> (String, String) {
@@ -255,6 +282,9 @@ mod tests {
         let request = make(&template, json!({"q": "x"})).unwrap();
         assert_eq!(request.url.as_str(), "http://h/sek?k=sek&q=x");
         assert_eq!(request.shown_url, "http://h/••••?k=••••&q=x");
+        let open = self::template("{{env:OPEN}}/{{env:TOK}}", &[], None);
+        let request = make(&open, json!({})).unwrap();
+        assert_eq!(request.shown_url, "http://h:1/x/••••");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use encoding_rs::{Encoding, UTF_8};
 
 use crate::middleware::settings::DEFAULT_MARKER;
+use crate::secrets::Secrets;
 use crate::tool::{ErrorKind, Part, ToolResult};
 
 /// Most bytes of a body that are read.
@@ -61,16 +62,18 @@ fn text_parts(media: &str, charset: Option<&'static Encoding>, body: &Body) -> V
     std::iter::once(Part::Text(text)).chain(data).collect()
 }
 
-/// The error of an answer that is no success; `request` says what was asked, secrets masked.
+/// The error of an answer that is no success; `request` says what was asked, secrets masked. What
+/// the server echoes is masked before it is cut, for half a secret would not be known as one.
 pub(super) fn failure(
     request: &str,
     status: StatusCode,
     headers: &HeaderMap,
     body: &Body,
+    secrets: &Secrets,
 ) -> ToolResult {
     let (_, charset) = content_type(headers);
     let text = decode(&body.bytes, charset, body.cut);
-    let shown: String = text.chars().take(SHOWN_BODY).collect();
+    let shown: String = secrets.mask(&text).chars().take(SHOWN_BODY).collect();
     let reason = status.canonical_reason().unwrap_or_default();
     let status = format!("{} {reason}", status.as_u16());
     let answer = match shown.trim() {
@@ -207,11 +210,29 @@ mod tests {
             cut: false,
         };
         let status = StatusCode::NOT_FOUND;
-        let result = failure("GET http://h/", status, &HeaderMap::new(), &body);
+        let secrets = Secrets::default();
+        let result = failure("GET http://h/", status, &HeaderMap::new(), &body, &secrets);
         assert_eq!(
             result.all_text(),
             format!("GET http://h/ answered 404 Not Found: {}", "é".repeat(256))
         );
         assert_eq!(result.error_kind, Some(ErrorKind::Tool));
+    }
+
+    #[test]
+    fn a_secret_that_the_cut_would_split_is_masked_whole() {
+        let secrets = Secrets::default();
+        secrets.add("sekret-token");
+        let body = Body {
+            bytes: format!("{}sekret-token", "x".repeat(SHOWN_BODY - 6)).into(),
+            cut: false,
+        };
+        let none = HeaderMap::new();
+        let result = failure("GET /", StatusCode::NOT_FOUND, &none, &body, &secrets);
+        assert!(
+            result.all_text().ends_with("x••••"),
+            "{}",
+            result.all_text()
+        );
     }
 }

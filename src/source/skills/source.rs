@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::http::HttpClient;
 use super::repeats::Repeats;
 use super::settings::{FileServer, SkillsSettings, StoredVariable};
+use super::shelf::Shelf;
 use super::tool::{FileTool, Workshop};
 use crate::registry::{Owner, Registry};
 use crate::source::mcp::{McpContext, McpSettings, McpSource, TransportSettings};
@@ -47,6 +48,7 @@ pub enum SkillsError {
 /// A running skills source.
 pub struct SkillsSource {
     name: Arc<str>,
+    shelf: Arc<Shelf>,
     /// The servers of the servers file, if there are any.
     own: Option<Arc<McpSource>>,
     /// What `servers` follows when there are none.
@@ -71,6 +73,7 @@ impl SkillsSource {
     ) -> Result<Self, SkillsError> {
         let client = HttpClient::new()?;
         let secrets = context.secrets.clone();
+        let shelf = Arc::new(Shelf::new(&name, settings, &secrets));
         let own = own_servers(&name, place, &settings.servers, context).await?;
         let workshop = Arc::new(Workshop {
             source: Arc::clone(&name),
@@ -90,6 +93,7 @@ impl SkillsSource {
         registry.publish(&owner, tools.collect()).await;
         Ok(Self {
             name,
+            shelf,
             own,
             none: watch::Sender::default(),
         })
@@ -123,6 +127,10 @@ impl Source for SkillsSource {
         Box::pin(async { Err(error) })
     }
 
+    fn shelf(&self) -> Option<Arc<Shelf>> {
+        Some(Arc::clone(&self.shelf))
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             if let Some(own) = &self.own {
@@ -143,10 +151,15 @@ async fn own_servers(
         return Ok(None);
     }
     let mut settings = McpSettings::default();
+    // All at once, so that a store that hangs costs its five seconds once.
+    let asked = servers.iter().flat_map(|server| {
+        let variables = server.stored.iter();
+        variables.map(|variable| stored(&server.settings.name, variable))
+    });
+    let mut values = futures::future::try_join_all(asked).await?.into_iter();
     for server in servers {
         let mut ready = server.settings.clone();
-        for variable in &server.stored {
-            let value = stored(&ready.name, variable).await?;
+        for (variable, value) in server.stored.iter().zip(values.by_ref()) {
             context.secrets.add(&value);
             if let TransportSettings::Stdio { env, .. } = &mut ready.transport {
                 env.push((variable.name.clone(), value));

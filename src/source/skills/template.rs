@@ -2,6 +2,7 @@
 //! and 5.2). Pure; expanded exactly once, a value is never expanded again.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::{Map, Value};
 
@@ -127,6 +128,20 @@ impl Template {
             }
         }
         Ok(text)
+    }
+}
+
+/// The text that it was read from, with its placeholders in one form.
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => f.write_str(text)?,
+                Piece::Argument(path) => write!(f, "{{{{.{}}}}}", path.join("."))?,
+                Piece::Env(name) => write!(f, "{{{{env:{name}}}}}")?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -298,6 +313,13 @@ mod tests {
         #[test]
         fn no_text_makes_the_parser_panic(text in "[{}.a:env ä]{0,24}") {
             let _ = Template::parse(&text);
+        }
+
+        #[test]
+        fn what_is_printed_parses_to_the_same(text in "([{}.a: ä]|\\{\\{ ?\\.a\\.b \\}\\}|\\{\\{env: ?A\\}\\}){0,12}") {
+            if let Ok(template) = Template::parse(&text) {
+                prop_assert_eq!(Template::parse(&template.to_string()), Ok(template));
+            }
         }
 
         #[test]

@@ -51,12 +51,13 @@ impl Tool for FileTool {
     }
 
     fn preview(&self, arguments: &Map<String, Value>) -> Option<Result<String, String>> {
-        match &self.spec.action {
-            Action::Http(template) => Some(preview(template, arguments, &self.workshop.secrets)),
-            Action::Mcp { server, tool } => Some(Ok(format!(
-                "tools/call `{tool}` of the MCP server `{server}`"
-            ))),
-        }
+        let (action, secrets) = (&self.spec.action, &self.workshop.secrets);
+        let variables = |name: &str| self.workshop.library.variables.get(name).cloned();
+        let open = |name: &str| self.workshop.library.open_variables.contains(name);
+        let text = preview(action, arguments, &variables, &open);
+        // Arguments may hold secrets too.
+        let masked = |text: String| secrets.mask(&text).into_owned();
+        Some(text.map(masked).map_err(masked))
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, ToolResult> {
@@ -102,7 +103,8 @@ impl FileTool {
 
     async fn ask(&self, template: &HttpTemplate, invocation: Invocation) -> ToolResult {
         let variables = |name: &str| self.workshop.library.variables.get(name).cloned();
-        let request = match prepare(template, &invocation.arguments, &variables) {
+        let open = |name: &str| self.workshop.library.open_variables.contains(name);
+        let request = match prepare(template, &invocation.arguments, &variables, &open) {
             Ok(request) => request,
             Err(error) => {
                 let name = self.spec.definition.name();
@@ -124,9 +126,9 @@ impl FileTool {
                 self.keep(result, &answer.body.bytes).await
             }
             Ok(answer) => {
-                let asked = asked(&request);
-                let result =
-                    response::failure(&asked, answer.status, &answer.headers, &answer.body);
+                let (asked, secrets) = (asked(&request), &self.workshop.secrets);
+                let (status, headers) = (answer.status, &answer.headers);
+                let result = response::failure(&asked, status, headers, &answer.body, secrets);
                 self.error(ErrorKind::Tool, &result.all_text())
             }
             Err(error) => self.error(error.kind, &error.message),

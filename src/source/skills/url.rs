@@ -33,6 +33,9 @@ pub enum UrlError {
     /// An argument of the path would walk out of it.
     #[error("the argument `{0}` may not be `.` or `..` in the URL path")]
     Dots(String),
+    /// The variables leave no host: what follows would become one.
+    #[error("the URL has no host; a variable in it is empty")]
+    NoHost,
     /// A variable is not set.
     #[error(transparent)]
     Unset(#[from] super::template::UnsetVariable),
@@ -129,6 +132,11 @@ impl UrlTemplate {
                     url.push_str(&form(value.as_deref().unwrap_or_default()));
                 }
             }
+        }
+        // URL parsers skip any number of slashes in front of a host.
+        let host = url.find("://").map(|at| &url[at + 3..]);
+        if host.is_some_and(|host| host.is_empty() || host.starts_with(['/', '\\', '?', '#'])) {
+            return Err(UrlError::NoHost);
         }
         // Two harmless arguments side by side, or one beside a literal dot, can make `..` too.
         if let Some(name) = from_arguments
@@ -248,6 +256,7 @@ mod tests {
         let variables = |name: &str| match name {
             "BASE" => Some("https://h:8/api".to_owned()),
             "TOK" => Some("a/b+c".to_owned()),
+            "EMPTY" => Some(String::new()),
             _ => None,
         };
         let query: Vec<_> = query
@@ -334,6 +343,14 @@ mod tests {
         ] {
             let error = expand(url, arguments, &[]).unwrap_err();
             assert!(error.contains(&format!("`{name}`")), "{url}: {error}");
+        }
+        for url in [
+            "http:///{{.r}}",
+            "http://{{env:EMPTY}}/{{.r}}",
+            "{{env:EMPTY}}http://",
+        ] {
+            let error = expand(url, json!({"r": "evil.example"}), &[]).unwrap_err();
+            assert!(error.contains("no host"), "{url}: {error}");
         }
         assert!(expand("http://h/../{{.r}}", json!({"r": "x"}), &[]).is_ok());
     }

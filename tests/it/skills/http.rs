@@ -1,8 +1,11 @@
 //! HTTP execution, rule by rule, byte for byte (skills 5).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolcrib::observe::CallRecord;
+use toolcrib::runtime::Runtime;
 use toolcrib::tool::{Call, ErrorKind, Part};
 
 use super::wire::{Reply, Wire, ok, reply};
@@ -212,6 +215,78 @@ async fn a_body_is_read_to_one_mebibyte_and_no_further() {
 }
 
 #[tokio::test]
+async fn a_packed_body_is_bounded_by_what_it_unpacks_to() {
+    // Stored blocks of 65,535 bytes: more than one mebibyte, and no end, for nobody reads so far.
+    let mut packed = vec![31, 139, 8, 0, 0, 0, 0, 0, 0, 3];
+    for _ in 0..20 {
+        packed.extend([0, 0xff, 0xff, 0, 0]);
+        packed.extend([b'z'; 65_535]);
+    }
+    let answer = reply("200 OK", &[("Content-Encoding", "gzip")], packed);
+    let (_, result) = ask(vec![answer], "url: U/", nothing()).await;
+    assert!(result.truncated, "{:?}", result.error_kind);
+    let text = result.all_text();
+    let kept = text.strip_suffix("…[result truncated]").unwrap();
+    assert_eq!(kept.len(), 1_048_576);
+}
+
+#[tokio::test]
+async fn a_character_that_the_cut_splits_is_left_out() {
+    let body = "é".repeat(524_288) + "é";
+    let (_, result) = ask(vec![ok(&body)], "url: U/", nothing()).await;
+    assert_eq!(
+        result.all_text().chars().filter(|c| *c == 'é').count(),
+        524_288
+    );
+    let body = "x".to_owned() + &"é".repeat(524_288);
+    let (_, result) = ask(vec![ok(&body)], "url: U/", nothing()).await;
+    assert!(result.all_text().ends_with("é…[result truncated]"));
+    assert!(!result.all_text().contains('\u{fffd}'));
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_not_available_and_may_be_asked_for_again() {
+    let broken = Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".to_vec());
+    let (_, result) = ask(vec![broken.clone()], "url: U/", nothing()).await;
+    assert_eq!(result.error_kind, Some(ErrorKind::NotAvailable));
+    assert!(result.all_text().contains("it may have run"));
+    let wire = Wire::new(vec![broken, ok("whole")]).await;
+    let retry = "    retry: {max_attempts: 2, base_delay: 0s}\n";
+    let case = Case::new(&[("a.skill.yaml", &tool(&wire.url, retry))]);
+    let runtime = case.start().await;
+    assert_eq!(call(&runtime, "t", nothing()).await.all_text(), "whole");
+}
+
+#[tokio::test]
+async fn a_body_that_stops_half_way_is_given_up_at_the_timeout() {
+    let stalled = Reply::Stall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".to_vec());
+    let wire = Wire::new(vec![stalled]).await;
+    let case = Case::new(&[("a.skill.yaml", &tool(&wire.url, "    timeout: 80ms\n"))]);
+    let result = call(&case.start().await, "t", nothing()).await;
+    assert_eq!(result.error_kind, Some(ErrorKind::Timeout));
+    assert!(result.all_text().contains("within 80ms"));
+}
+
+#[tokio::test]
+async fn a_secret_is_masked_in_every_form_in_which_a_server_echoes_it() {
+    let forms = ["sek/ret+1", "sek%2Fret%2B1", "sek%2fret%2b1", "sek\\/ret+1"];
+    let answer = reply("400 Bad Request", &[], format!("[{}]", forms.join("] [")));
+    let http = "url: U/{{env:TOK}}?k={{env:TOK}}";
+    let (_, result) = ask(vec![answer], http, nothing()).await;
+    let text = result.all_text();
+    assert!(text.ends_with("[••••] [••••] [••••] [••••]"), "{text}");
+    assert!(text.contains("/••••?k=•••• answered 400"), "{text}");
+}
+
+#[tokio::test]
+async fn a_date_says_when_to_ask_again_too() {
+    let past = &[("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT")];
+    let answers = vec![reply("429 Too Many Requests", past, ""), ok("ok")];
+    let (wire, result) = ask(answers, "url: U/", nothing()).await;
+    assert_eq!((wire.requests().len(), result.all_text()), (2, "ok".into()));
+}
+
+#[tokio::test]
 async fn another_status_is_an_error_with_status_words_and_no_secret() {
     let body = format!("you sent sek/ret+1 {}", "z".repeat(400));
     let answer = reply("418 I'm a teapot", &[("Content-Type", "text/plain")], body);
@@ -327,7 +402,7 @@ async fn cancelling_ends_the_wait_for_a_rate_limit_at_once() {
         .await;
     let call = Call::new("t", nothing());
     let cancel = call.cancel.clone();
-    let seen = std::sync::Arc::clone(&wire.seen);
+    let seen = Arc::clone(&wire.seen);
     let watch = async move {
         while seen.lock().is_empty() {
             tokio::task::yield_now().await;
@@ -358,6 +433,19 @@ async fn redirects_are_followed_but_take_no_secret_to_another_host() {
         (None, None)
     );
     assert_eq!(seen.header("x-plain"), Some("p"));
+    let kept = reply(
+        "307 Temporary Redirect",
+        &[("Location", &format!("{}/c", other.url))],
+        "",
+    );
+    let http = "url: U/a\nbody: {key: '{{env:TOK}}'}";
+    let (_, result) = ask(vec![kept], http, nothing()).await;
+    assert!(
+        result.all_text().contains("the body holds a variable"),
+        "{}",
+        result.all_text()
+    );
+    assert_eq!(other.requests().len(), 1);
     let round = reply("307 Temporary Redirect", &[("Location", "/again")], "");
     let (wire, result) = ask(vec![round], "url: U/a", nothing()).await;
     assert_eq!(wire.requests().len(), 11, "the first and ten more");
@@ -377,6 +465,22 @@ async fn a_success_is_written_where_the_skill_wants_it_and_a_failed_write_is_no_
     std::fs::write(case.path().join("out"), "in the way").unwrap();
     let result = call(&runtime, "t", nothing()).await;
     assert_eq!((result.is_error(), result.warnings.len()), (false, 1));
+    let record = newest(&runtime, 2).await;
+    assert_eq!(
+        (record.error_kind, &*record.warnings),
+        (None, &*result.warnings)
+    );
+    assert!(
+        record.warnings[0].contains("`out/deep/t.txt`"),
+        "{record:?}"
+    );
+}
+
+/// The newest record once there are so many.
+async fn newest(runtime: &Runtime, count: usize) -> Arc<CallRecord> {
+    let mut snapshots = runtime.snapshot();
+    let whole = snapshots.wait_for(|snapshot| snapshot.history.len() == count);
+    Arc::clone(&whole.await.unwrap().history[0])
 }
 
 #[tokio::test]
@@ -402,6 +506,9 @@ async fn an_equal_call_of_one_session_is_replayed_and_marked() {
         "three",
         "an operator's calls are not counted"
     );
+    assert!(!newest(&runtime, 4).await.replayed);
+    ask(Some("other")).await;
+    assert!(newest(&runtime, 5).await.replayed, "the record says so");
 }
 
 #[tokio::test]
@@ -420,7 +527,8 @@ async fn the_preview_shows_the_request_with_secrets_masked() {
         .unwrap();
     assert_eq!(
         preview,
-        "POST http://h/x%20y?k=••••\nx-key: ••••\n\n{\n  \"a\": \"x y\"\n}\n"
+        "POST http://h/x%20y?k=••••\nx-key: ••••\ncontent-type: application/json\n\n\
+         {\n  \"a\": \"x y\"\n}\n"
     );
     assert_eq!(entry.tool.defined_at(), Some("skills/a.skill.yaml:3"));
 }

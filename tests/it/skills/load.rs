@@ -244,6 +244,24 @@ fn every_mistake_is_found_at_its_place() {
             &["`max_attempts` must be a whole number"],
         ),
         (
+            "a placeholder in a name",
+            "a.skill.yaml",
+            skill(&format!("{url}      body: {{a: [{{'{{{{.k}}}}': 1}}]}}\n")),
+            &[":6:19: `{{.k}}` is a name"],
+        ),
+        (
+            "a length of its own",
+            "a.skill.yaml",
+            skill(&format!("{url}      headers: {{Content-Length: 3}}\n")),
+            &["`Content-Length` follows from the body"],
+        ),
+        (
+            "no host",
+            "a.skill.yaml",
+            skill("    http:\n      url: http://h:99999/{{.p}}\n"),
+            &[":5:12: ", "is no address"],
+        ),
+        (
             "timeout",
             "a.skill.yaml",
             skill(&format!("    timeout: 0s\n{url}")),
@@ -324,5 +342,96 @@ fn names_of_the_deployment_that_nothing_has_are_errors_with_the_nearest() {
     assert!(
         problems[0].contains("no skill `wether` (did you mean `weather`?)"),
         "{problems:?}"
+    );
+}
+
+#[test]
+fn the_deployment_knows_every_file_that_it_read() {
+    let case = Case::new(&[
+        ("a.skill.yaml", &format!("name: s\n{TOOL}")),
+        ("b.toolset.yml", "name: t\ntools: [x]\n"),
+        (".#a.skill.yaml", "an editor's"),
+        ("notes.txt", "another's"),
+    ])
+    .deployment(
+        "resources:\n  skills:\n    kind: tool.Source\n    impl: skills\n    settings: {dir: \
+         skills, mcp_servers_file: servers.yaml}\n  tools: {kind: tool.Assembly, impl: memory, \
+         deps: {tool: skills}}\n",
+    );
+    std::fs::write(case.path().join("servers.yaml"), "servers: []\n").unwrap();
+    let loaded = case.load().unwrap_or_else(|problems| panic!("{problems}"));
+    let mut files: Vec<_> = loaded
+        .files
+        .iter()
+        .map(|file| file.strip_prefix(case.path()).unwrap().to_str().unwrap())
+        .collect();
+    files.sort_unstable();
+    assert_eq!(
+        files,
+        [
+            "servers.yaml",
+            "skills",
+            "skills/a.skill.yaml",
+            "skills/b.toolset.yml"
+        ]
+    );
+}
+
+#[test]
+fn what_is_hardly_meant_is_a_warning_with_its_place() {
+    let skill = |tool: &str| format!("name: s\ntools:\n  - name: x\n{tool}");
+    for (claim, file, text, expected) in [
+        (
+            "a number sign in a body",
+            "a.skill.yaml",
+            skill("    http:\n      url: http://x\n      body:\n        title: fix #12\n"),
+            "skills/a.skill.yaml:7:16: warning: `title` ends before ` #`",
+        ),
+        (
+            "prose of the prompt",
+            "a.skill.yaml",
+            format!("name: s\nsystem_prompt_append: Use # for headings.\n{TOOL}"),
+            ":2:23: warning: `system_prompt_append` ends before ` #`",
+        ),
+        (
+            "retry without attempts",
+            "a.skill.yaml",
+            skill("    retry: {base_delay: 5s}\n    http: {url: 'http://x'}\n"),
+            ":4:12: warning: `retry` without `max_attempts`",
+        ),
+        (
+            "a misspelt ending",
+            "a.skills.yaml",
+            String::new(),
+            "`skills/a.skills.yaml` is not read",
+        ),
+        (
+            "capitals",
+            "A.Skill.YAML",
+            String::new(),
+            "`skills/A.Skill.YAML` is not read",
+        ),
+    ] {
+        let case = Case::new(&[(file, &text)]);
+        assert!(case.load().is_ok(), "{claim}: {:#?}", case.problems());
+        let problems = case.problems();
+        let found = problems.iter().any(|problem| problem.contains(expected));
+        assert!(found, "{claim}: {problems:#?}");
+    }
+    let comment =
+        skill("    http:\n      url: http://x # the old one\n      body:\n        n: 5 # five\n");
+    assert_eq!(Case::new(&[("a.skill.yaml", &comment)]).problems(), [""; 0]);
+}
+
+#[test]
+fn lists_without_a_name_bring_no_tool_and_say_so() {
+    let case = Case::new(&[("a.skill.yaml", &format!("name: s\n{TOOL}"))]).deployment(
+        "resources:\n  skills:\n    kind: tool.Source\n    impl: skills\n    settings: {dir: \
+         skills, tools: []}\n  tools: {kind: tool.Assembly, impl: memory, deps: {tool: skills}}\n",
+    );
+    assert!(
+        case.problems()[0].contains("nothing is listed"),
+        "{:?}",
+        case.problems()
     );
 }

@@ -1,6 +1,7 @@
 //! Skill files from the file to the wire: read by the deployment, run by a runtime, against a real
 //! HTTP server on loopback that keeps what arrived byte for byte.
 
+mod cases;
 mod http;
 mod load;
 mod servers;

@@ -13,6 +13,8 @@ use tokio::time::Instant;
 pub(crate) enum Reply {
     /// These bytes, then the connection is closed.
     Bytes(Vec<u8>),
+    /// These bytes, and then nothing for as long as the peer waits.
+    Stall(Vec<u8>),
     /// The connection is closed without a byte.
     Reset,
     /// Nothing, for as long as the peer waits.
@@ -134,6 +136,10 @@ async fn serve(mut stream: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<Seen>>>)
             // The peer may have had enough already.
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
+        }
+        Reply::Stall(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            std::future::pending().await
         }
         Reply::Reset => {}
         Reply::Silence => std::future::pending().await,

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use toolcrib::clock::Stamp;
-use toolcrib::deployment::{Deployment, EnvValue, Environment, SourceSettings};
-use toolcrib::source::mcp::TransportSettings;
+use toolcrib::deployment::{Deployment, EnvValue, Environment, SourceSettings, Supplied};
+use toolcrib::source::mcp::{TransportSettings, spawn_bound};
 
 use super::web;
 
@@ -37,7 +37,28 @@ const LONGEST_START: Duration = Duration::from_secs(5);
 
 /// The variables that a deployment may name.
 const URL: &str = "TOOLCRIB_DEMO_URL";
+const API: &str = "TOOLCRIB_DEMO_API";
+const API_KEY: &str = "TOOLCRIB_DEMO_KEY";
 const STARTED: &str = "TOOLCRIB_DEMO_STARTED";
+
+/// Those that are of use only while the server runs.
+const OF_THE_SERVER: [&str; 2] = [URL, API];
+
+/// The skill files of the demo, which need no checkout: see [`Host::environment`].
+const SKILLS: [(&str, &str); 3] = [
+    (
+        "day-trip.toolset.yaml",
+        include_str!("../../../config/skills/day-trip.toolset.yaml"),
+    ),
+    (
+        "harbour.skill.yaml",
+        include_str!("../../../config/skills/harbour.skill.yaml"),
+    ),
+    (
+        "measuring.skill.yaml",
+        include_str!("../../../config/skills/measuring.skill.yaml"),
+    ),
+];
 
 /// What the demo deployment needs from this process. Making one starts nothing.
 #[derive(Clone, Debug)]
@@ -61,9 +82,22 @@ impl Host {
     }
 
     /// The variables that the demo deployment expands. They are no secrets.
-    pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
-        let url = format!("http://{}{}", self.address, web::PATH);
-        [(URL, url), (STARTED, self.began.to_string())]
+    pub(crate) fn variables(&self) -> [(&'static str, String); 4] {
+        let at = |path: &str| format!("http://{}{path}", self.address);
+        [
+            (URL, at(web::PATH)),
+            (API, at(web::API_PATH)),
+            (API_KEY, web::API_KEY.to_owned()),
+            (STARTED, self.began.to_string()),
+        ]
+    }
+
+    /// What the embedded demo is read in: the variables, and the directory `skills` below
+    /// `base_dir` as it was when the program was built. The files are read from memory and never
+    /// written anywhere: a copy on disk would have to be cleaned away even after SIGKILL, and an
+    /// operator who finds one would edit it in vain.
+    pub(crate) fn environment(&self, base_dir: &Path) -> Supplied<'static> {
+        Supplied::only(self.variables()).with_directory(base_dir.join("skills"), SKILLS)
     }
 
     /// Starts the server, keeps it running, and returns when it can be reached or some time has
@@ -71,17 +105,20 @@ impl Host {
     /// stderr become log events, so that they never touch the terminal.
     pub(crate) async fn start(&self) -> Running {
         let stop = CancellationToken::new();
-        let mut command = Command::new(&self.program);
-        command
-            .args(["demo-server", "web", "--listen"])
-            .arg(self.address.to_string())
-            // The server ends when this pipe closes, even if this process is killed.
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            // A group of its own: ctrl-c in the terminal is ours to answer.
-            .process_group(0)
-            .kill_on_drop(true);
+        let (program, address) = (self.program.clone(), self.address.to_string());
+        let command = move || {
+            let mut command = Command::new(&program);
+            command
+                .args(["demo-server", "web", "--listen", &address])
+                // The server ends when this pipe closes, even if this process is killed.
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                // A group of its own: ctrl-c in the terminal is ours to answer.
+                .process_group(0)
+                .kill_on_drop(true);
+            command
+        };
         let task = tokio::spawn(supervise(command, stop.clone()));
         let running = Running {
             stop,
@@ -128,13 +165,13 @@ impl Environment for OnDemand<'_> {
         if let Some(value) = self.otherwise.get(name) {
             return Some(value);
         }
-        if ![URL, STARTED].contains(&name) {
+        if ![URL, API, API_KEY, STARTED].contains(&name) {
             return None;
         }
         // Without a free port the variable is unset, which the file's reader reports.
         let host = self.host.get_or_init(|| Host::new().ok()).as_ref()?;
         self.needs_server
-            .set(self.needs_server.get() || name == URL);
+            .set(self.needs_server.get() || OF_THE_SERVER.contains(&name));
         let (_, value) = host
             .variables()
             .into_iter()
@@ -161,11 +198,14 @@ impl Running {
     }
 }
 
-async fn supervise(mut command: Command, stop: CancellationToken) {
+/// `command` makes the command, for one that was started is used up.
+async fn supervise(command: impl Fn() -> Command, stop: CancellationToken) {
     let mut pause = FIRST_PAUSE;
     loop {
         let begun = tokio::time::Instant::now();
-        match command.spawn() {
+        // Its stdin closes when this process ends, and on Linux the kernel kills it then, should
+        // it be too busy to notice.
+        match spawn_bound(command()).await {
             Ok(child) => {
                 if watch(child, &stop).await {
                     return;
@@ -247,14 +287,16 @@ mod tests {
 
     use super::*;
 
-    fn shell(script: String) -> Command {
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", &script])
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        command
+    fn shell(script: String) -> impl Fn() -> Command {
+        move || {
+            let mut command = Command::new("sh");
+            command
+                .args(["-c", &script])
+                .stdin(Stdio::piped())
+                .stderr(Stdio::piped())
+                .kill_on_drop(true);
+            command
+        }
     }
 
     async fn until(file: &std::path::Path, lines: usize) {
@@ -290,15 +332,32 @@ mod tests {
     }
 
     #[test]
-    fn the_variables_are_an_address_on_loopback_and_a_time() {
+    fn the_variables_are_addresses_on_loopback_a_key_and_a_time() {
         let host = Host::new().unwrap();
-        let [(url, address), (started, seconds)] = host.variables();
-        assert_eq!(
-            (url, started),
-            ("TOOLCRIB_DEMO_URL", "TOOLCRIB_DEMO_STARTED")
-        );
-        assert!(address.starts_with("http://127.0.0.1:") && address.ends_with("/mcp"));
-        assert!(seconds.parse::<i64>().unwrap() > 1_700_000_000);
+        let variables: HashMap<_, _> = host.variables().into_iter().collect();
+        for (name, path) in [("TOOLCRIB_DEMO_URL", "/mcp"), ("TOOLCRIB_DEMO_API", "/api")] {
+            let address = &variables[name];
+            assert!(address.starts_with("http://127.0.0.1:") && address.ends_with(path));
+        }
+        assert_eq!(variables["TOOLCRIB_DEMO_KEY"], web::API_KEY);
+        let seconds: i64 = variables["TOOLCRIB_DEMO_STARTED"].parse().unwrap();
+        assert!(seconds > 1_700_000_000);
+    }
+
+    #[test]
+    fn every_file_of_the_skills_directory_is_embedded() {
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/skills");
+        let mut there: Vec<(String, String)> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                (name, std::fs::read_to_string(path).unwrap())
+            })
+            .collect();
+        there.sort();
+        let embedded = SKILLS.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        assert_eq!(there, embedded);
     }
 
     #[test]
@@ -318,6 +377,7 @@ mod tests {
             (vec![true, false], false)
         );
         assert_eq!(asked(&nothing, &[URL, STARTED]), (vec![true, true], true));
+        assert_eq!(asked(&nothing, &[API]), (vec![true], true));
         let own = EnvValue {
             value: "http://own".into(),
             secret: true,

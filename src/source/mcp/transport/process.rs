@@ -234,7 +234,7 @@ async fn see_to_its_end(
 
 /// Asks the kernel to kill the child when this program dies in a way that runs no code of ours.
 #[cfg(target_os = "linux")]
-fn die_with_parent(command: &mut Command) {
+pub(super) fn die_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
     let prepare = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -258,4 +258,4 @@ fn die_with_parent(command: &mut Command) {
 
 /// Other systems have no such signal: there the closed stdin has to do.
 #[cfg(not(target_os = "linux"))]
-fn die_with_parent(_: &mut Command) {}
+pub(super) fn die_with_parent(_: &mut Command) {}

@@ -1,5 +1,6 @@
 //! `web`: a small site, figures and a picture, over streamable HTTP.
 
+mod api;
 mod chart;
 mod figures;
 mod site;
@@ -25,6 +26,8 @@ use super::server::{Answer, Client, Effect, Outcome, Server, ToolSpec, Toolset, 
 /// The path of the endpoint.
 pub(super) const PATH: &str = "/mcp";
 
+pub(super) use api::{KEY as API_KEY, PATH as API_PATH};
+
 /// The server.
 pub(super) struct Web;
 
@@ -36,7 +39,9 @@ pub(super) async fn serve(listener: TcpListener, stop: CancellationToken) -> std
         Arc::new(LocalSessionManager::default()),
         StreamableHttpServerConfig::default().with_cancellation_token(stop.child_token()),
     );
-    let router = axum::Router::new().nest_service(PATH, service);
+    let router = axum::Router::new()
+        .nest_service(PATH, service)
+        .nest(API_PATH, api::router());
     axum::serve(listener, router)
         .with_graceful_shutdown(stop.cancelled_owned())
         .await
@@ -54,6 +59,7 @@ pub(super) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> 
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     say("web", format_args!("serving http://{address}{PATH}"));
+    say("web", format_args!("serving http://{address}{API_PATH}"));
     Ok(listener)
 }
 
