@@ -8,6 +8,7 @@ mod publisher;
 mod record;
 mod rows;
 mod tally;
+mod traffic;
 
 pub use attention::{Attention, Severity, Subject, attention};
 pub use event::Event;
@@ -19,3 +20,4 @@ pub use rows::{
     StatsRow, ToolRow,
 };
 pub use tally::{ErrorCount, Quantiles, SecondRow, Statistics, Tally};
+pub use traffic::{Traffic, TrafficFrame, TrafficPage, TrafficRows};

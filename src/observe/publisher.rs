@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::hub::HubView;
 use super::{
     AssemblyRow, DeploymentRow, DeploymentState, Hub, RunningRow, Snapshot, SourceRow, ToolRow,
+    Traffic,
 };
 use crate::clock::Stamp;
 use crate::discovery::Mode;
@@ -49,6 +50,8 @@ pub struct Feed {
     pub approvals: Approvals,
     /// The sessions.
     pub sessions: Directory,
+    /// The messages on the wire, where they are recorded.
+    pub traffic: Option<Arc<Traffic>>,
     /// Set once the runtime stops.
     pub stopping: Arc<AtomicBool>,
 }
@@ -161,6 +164,10 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         approvals: Arc::clone(&feed.approvals.pending().borrow()),
         worst_budget: worst_budget(&sessions),
         sessions,
+        traffic: feed
+            .traffic
+            .as_ref()
+            .map_or_else(Default::default, |traffic| traffic.rows()),
     }
 }
 

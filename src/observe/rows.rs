@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CallRecord, SecondRow, Tally};
+use super::{CallRecord, SecondRow, Tally, TrafficRows};
 use crate::clock::Stamp;
 use crate::discovery::Mode;
 use crate::middleware::{LayerStatus, PendingApproval};
@@ -190,4 +190,6 @@ pub struct Snapshot {
     pub sessions: Arc<[Arc<SessionRow>]>,
     /// The fullest visible set of the sessions that go on.
     pub worst_budget: Option<BudgetUse>,
+    /// The newest messages on the wire; none unless they are recorded.
+    pub traffic: TrafficRows,
 }

@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::deployment::{AssemblySpec, Deployment};
 use crate::executor::{CallObserver, Executor};
 use crate::middleware::{self, Approvals, BuildContext, Chain};
-use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher};
+use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher, Traffic};
 use crate::registry::{Owner, Registry};
 use crate::session::{Directory, Discovery};
 use crate::source::{ServerRows, Source};
@@ -32,7 +32,10 @@ pub(super) async fn start(
     let mut tasks = vec![follow_registry(&registry, &hub)];
     let discovery = discovery(assembly, &registry).await?;
     tasks.push(task(Arc::clone(&discovery).follow()));
-    let sources = sources::start(deployment, assembly, &registry, &options).await?;
+    let traffic = options
+        .traffic
+        .then(|| Arc::new(Traffic::new(Arc::clone(&hub))));
+    let sources = sources::start(deployment, assembly, &registry, &options, &traffic).await?;
     let (warnings, _) = watch::channel(Arc::from(options.warnings));
     let stopping = Arc::new(AtomicBool::new(false));
     let directory = Directory::default();
@@ -50,6 +53,7 @@ pub(super) async fn start(
         hub: Arc::clone(&hub),
         approvals: options.approvals.clone(),
         sessions: directory.clone(),
+        traffic,
         stopping: Arc::clone(&stopping),
     });
     let snapshot = publisher.handle();

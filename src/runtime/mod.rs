@@ -40,6 +40,8 @@ pub struct Options {
     pub secrets: Secrets,
     /// What reading the deployment noticed, in sentences.
     pub warnings: Vec<String>,
+    /// Whether the messages on the wire are recorded for the snapshots (at most 16 MiB of them).
+    pub traffic: bool,
     /// The desk at which an operator answers what the layer `approval` asks; a console that can
     /// answer attaches to it.
     pub approvals: Approvals,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::{Options, StartError};
 use crate::deployment::{AssemblySpec, Deployment, SourceSettings, SourceSpec};
+use crate::observe::Traffic;
 use crate::registry::Registry;
 use crate::source::Source;
-use crate::source::mcp::{McpContext, McpSource};
+use crate::source::mcp::{FrameSink, McpContext, McpSource};
 use crate::source::sim::SimSource;
 use crate::source::skills::SkillsSource;
 
@@ -15,6 +16,7 @@ use crate::source::skills::SkillsSource;
 struct Start<'s> {
     registry: &'s Arc<Registry>,
     options: &'s Options,
+    frames: Option<Arc<dyn FrameSink>>,
     /// In the order of starting, with the place in the file.
     sources: Vec<(u32, Arc<dyn Source>)>,
     /// The MCP sources among them, by name.
@@ -28,10 +30,12 @@ pub(super) async fn start(
     assembly: &AssemblySpec,
     registry: &Arc<Registry>,
     options: &Options,
+    traffic: &Option<Arc<Traffic>>,
 ) -> Result<Arc<[Arc<dyn Source>]>, StartError> {
     let mut start = Start {
         registry,
         options,
+        frames: traffic.clone().map(|traffic| traffic as Arc<dyn FrameSink>),
         sources: Vec::new(),
         mcp: HashMap::new(),
     };
@@ -115,6 +119,7 @@ impl<'s> Start<'s> {
 
     fn context(&self, registry: Arc<Registry>) -> McpContext {
         McpContext {
+            frames: self.frames.clone(),
             own_command: self.options.own_command.clone(),
             ..McpContext::new(registry, self.options.secrets.clone())
         }

@@ -28,7 +28,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use frames::{Direction, Frame, FrameSink};
+pub use frames::{Direction, Frame, FrameKind, FrameSink};
 pub use question::{Answer, Desk, NoDesk, Question, QuestionKind};
 pub use ready::NotReady;
 pub use settings::{Backoff, Liveness, McpSettings, Protocol, ServerSettings, TransportSettings};

@@ -51,6 +51,7 @@ pub(crate) async fn start(
         own_command: std::env::current_exe().ok(),
         secrets: opened.secrets.clone(),
         warnings: opened.warnings.iter().map(ToString::to_string).collect(),
+        traffic: true,
         instruments: export::instruments()?,
         ..Options::default()
     };

@@ -184,6 +184,7 @@ impl HttpClient {
             return self.refused(response, message, session.is_some()).await;
         }
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            self.tap.answered(status.as_u16(), b"");
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         let new_session = response
@@ -199,13 +200,13 @@ impl HttpClient {
             ));
         }
         let body = self.body(response, BODY_BYTES).await?;
+        self.tap.answered(status.as_u16(), &body);
         if !wants_answer {
             // Nothing in it is waited for.
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
             Ok(answer) if media_type == JSON => {
-                self.tap.pass(Direction::FromServer, &body);
                 Ok(StreamableHttpPostResponse::Json(answer, new_session))
             }
             _ => Err(self.seen.note(
@@ -240,11 +241,9 @@ impl HttpClient {
         let limit = if is_json { BODY_BYTES } else { SNIPPET_BYTES };
         // The status counts, whatever becomes of the body.
         let body = self.body(response, limit).await.unwrap_or_default();
+        self.tap.answered(status.as_u16(), &body);
         let rpc_error = match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
-            Ok(ServerJsonRpcMessage::Error(error)) if is_json => {
-                self.tap.pass(Direction::FromServer, &body);
-                Some(error)
-            }
+            Ok(ServerJsonRpcMessage::Error(error)) if is_json => Some(error),
             _ => None,
         };
         let noted = self.seen.note(Trouble {
@@ -303,6 +302,7 @@ impl HttpClient {
 
     fn events(&self, response: reqwest::Response) -> Events {
         let client = self.clone();
+        let status = response.status().as_u16();
         let mut open_event = 0usize;
         let chunks = response.bytes_stream().map(move |chunk| match chunk {
             Ok(chunk) => {
@@ -327,7 +327,7 @@ impl HttpClient {
                 if let Ok(event) = event
                     && let Some(data) = event.data.as_ref().filter(|data| !data.trim().is_empty())
                 {
-                    tap.pass(Direction::FromServer, data.as_bytes());
+                    tap.answered(status, data.as_bytes());
                 }
             })
             .boxed()

@@ -270,10 +270,10 @@ impl Reading {
     async fn stray(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         self.settings.log.push(LogOrigin::Stdout, None, &text);
+        self.settings.tap.pass(Direction::FromServer, line);
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
             return;
         };
-        self.settings.tap.pass(Direction::FromServer, line);
         if value.get("method").is_none()
             && let Some(id) = value.get("id").and_then(request_id)
             && self.pending.lock().contains(&id)
