@@ -236,6 +236,11 @@ fn is_hidden(char: char) -> bool {
         | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Whether a character shows where it stands: it is no format character and stands for something.
+pub(crate) fn shows(char: char) -> bool {
+    !is_hidden(char) && !is_noncharacter(char)
+}
+
 fn is_noncharacter(char: char) -> bool {
     let code = u32::from(char);
     (0xfdd0..=0xfdef).contains(&code) || code & 0xfffe == 0xfffe

@@ -34,7 +34,6 @@ pub(super) struct Board {
     status: ServerStatus,
     history: VecDeque<Transition>,
     rows: Arc<watch::Sender<ServerRows>>,
-    place: usize,
     log: Log,
     secrets: Secrets,
     /// Warnings of the newest listing, and those that stay.
@@ -46,7 +45,6 @@ impl Board {
     pub(super) fn new(
         first: ServerStatus,
         rows: Arc<watch::Sender<ServerRows>>,
-        place: usize,
         log: Log,
         secrets: Secrets,
     ) -> Self {
@@ -55,7 +53,6 @@ impl Board {
             status: first,
             history: VecDeque::new(),
             rows,
-            place,
             log,
             secrets,
             listed: Vec::new(),
@@ -218,10 +215,15 @@ impl Board {
     pub(super) fn publish(&mut self) {
         (self.status.log, self.status.log_dropped) = self.log.lines();
         let row = Arc::new(self.status.clone());
-        self.rows.send_modify(|rows| {
+        self.rows.send_if_modified(|rows| {
+            // A server that was taken out of the deployment has no row any more.
+            let Some(place) = rows.iter().position(|known| known.name == row.name) else {
+                return false;
+            };
             let mut next = rows.to_vec();
-            next[self.place] = row;
+            next[place] = row;
             *rows = next.into();
+            true
         });
     }
 }

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,7 +35,7 @@ pub use ready::NotReady;
 pub use settings::{Backoff, Liveness, McpSettings, Protocol, ServerSettings, TransportSettings};
 pub use transport::spawn_bound;
 
-use super::{OrderError, ServerOrder, ServerRows, Source};
+use super::{OrderError, ServerOrder, ServerRows, ServerStatus, Source};
 use crate::registry::{Owner, Registry};
 use crate::secrets::Secrets;
 use crate::tool::{Invocation, ToolResult};
@@ -83,17 +84,60 @@ impl McpContext {
 /// nobody waits for it then.
 pub struct McpSource {
     name: Arc<str>,
-    servers: Vec<ServerHandle>,
+    /// The place of the source in the deployment file when it was started.
+    place: u32,
+    context: McpContext,
+    connect: Connect,
+    servers: Mutex<Vec<ServerHandle>>,
+    /// Held while the settings change, so that one change follows the other.
+    changing: tokio::sync::Mutex<()>,
     rows: Arc<watch::Sender<ServerRows>>,
     close: CancellationToken,
-    tracker: TaskTracker,
     _close_on_drop: tokio_util::sync::DropGuard,
 }
 
+/// Makes the way to a server.
+type Connect = Box<dyn Fn(&Arc<ServerSettings>) -> Arc<dyn Connector> + Send + Sync>;
+
+#[derive(Clone)]
 struct ServerHandle {
     name: Arc<str>,
+    work: Work,
     server: Arc<Server>,
     orders: mpsc::Sender<Order>,
+    close: CancellationToken,
+    /// Everything that runs for the server; empty once its process is gone.
+    tracker: TaskTracker,
+}
+
+/// Everything that decides how a server is run: where it is the same, nothing has to change.
+#[derive(Clone, PartialEq)]
+struct Work {
+    server: Arc<ServerSettings>,
+    roots: Arc<[PathBuf]>,
+    liveness: Liveness,
+    connect_timeout: Duration,
+    backoff: Backoff,
+}
+
+/// What a change of the settings did to the servers, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerChanges {
+    /// They kept their connections.
+    pub kept: Vec<String>,
+    /// They are new.
+    pub added: Vec<String>,
+    /// They were stopped and started anew.
+    pub restarted: Vec<String>,
+    /// They were stopped.
+    pub removed: Vec<String>,
+}
+
+impl ServerChanges {
+    /// Whether everything goes on as before.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.restarted.is_empty() && self.removed.is_empty()
+    }
 }
 
 impl McpSource {
@@ -101,7 +145,7 @@ impl McpSource {
     /// deployment file. Has to be called within a tokio runtime.
     pub fn start(name: Arc<str>, place: u32, settings: McpSettings, context: McpContext) -> Self {
         let own_command = context.own_command.clone();
-        Self::start_with(name, place, settings, context, |settings| {
+        Self::start_with(name, place, settings, context, move |settings| {
             Arc::new(Configured {
                 settings: Arc::clone(settings),
                 own_command: own_command.clone(),
@@ -115,93 +159,176 @@ impl McpSource {
         place: u32,
         settings: McpSettings,
         context: McpContext,
-        connector: impl Fn(&Arc<ServerSettings>) -> Arc<dyn Connector>,
+        connect: impl Fn(&Arc<ServerSettings>) -> Arc<dyn Connector> + Send + Sync + 'static,
     ) -> Self {
-        let (close, tracker) = (CancellationToken::new(), TaskTracker::new());
-        let servers: Vec<(Arc<ServerSettings>, Arc<dyn Connector>)> = settings
-            .servers
-            .iter()
-            .map(|server| {
-                let server = Arc::new(server.clone());
-                let connector = connector(&server);
-                (server, connector)
-            })
-            .collect();
-        let rows: ServerRows = servers
-            .iter()
-            .map(|(server, connector)| {
-                let resolved = connector.resolved();
-                Board::first_status(&name, server, resolved, &context.secrets).into()
-            })
-            .collect();
-        let rows = Arc::new(watch::Sender::new(rows));
-        let roots: Arc<[PathBuf]> = settings.roots.clone().into();
-        let mut handles = Vec::new();
-        for (index, (server, connector)) in servers.into_iter().enumerate() {
-            let server_name: Arc<str> = server.name.as_str().into();
-            let log = Log::new(context.secrets.clone());
-            let first = Arc::clone(&rows.borrow()[index]);
-            let board = Board::new(
-                (*first).clone(),
-                Arc::clone(&rows),
-                index,
-                log.clone(),
-                context.secrets.clone(),
-            );
-            let (orders, arriving) = mpsc::channel(ORDERS);
-            let order = u32::try_from(index).unwrap_or(u32::MAX);
-            let shared = Arc::new(Server::new(
-                Arc::clone(&server_name),
-                context.secrets.clone(),
-                rows.subscribe(),
-                index,
-            ));
-            let parts = Parts {
-                server: Arc::clone(&shared),
-                connector,
-                board,
-                person: Person {
-                    source: Arc::clone(&name),
-                    server: Arc::clone(&server_name),
-                    desk: Arc::clone(&context.desk),
-                    roots: Arc::clone(&roots),
-                    log: log.clone(),
-                },
-                tap: Tap {
-                    source: Arc::clone(&name),
-                    server: Arc::clone(&server_name),
-                    epoch: 0,
-                    sink: context.frames.clone(),
-                    secrets: context.secrets.clone(),
-                },
-                log,
-                registry: Arc::clone(&context.registry),
-                owner: Owner::server(Arc::clone(&name), Arc::clone(&server_name), (place, order)),
-                backoff: settings.backoff,
-                liveness: settings.liveness,
-                connect_timeout: settings.connect_timeout,
-                client_version: context.client_version.clone(),
-                pins: server.pin.clone().map(pin::Pins::open),
-                tracker: tracker.clone(),
-                orders: arriving,
-                close: close.clone(),
-                settings: server,
-            };
-            tracker.spawn(Driver::run(parts));
-            handles.push(ServerHandle {
-                name: server_name,
-                server: shared,
-                orders,
-            });
-        }
-        Self {
+        let close = CancellationToken::new();
+        let source = Self {
             name,
-            servers: handles,
-            rows,
+            place,
+            context,
+            connect: Box::new(connect),
+            servers: Mutex::default(),
+            changing: tokio::sync::Mutex::default(),
+            rows: Arc::default(),
             _close_on_drop: close.clone().drop_guard(),
             close,
-            tracker,
+        };
+        let all = works(&settings);
+        let starting: Vec<_> = all
+            .into_iter()
+            .enumerate()
+            .map(|(index, work)| source.prepare(index, work))
+            .collect();
+        let rows: ServerRows = starting.iter().map(|ready| ready.row()).collect();
+        source.rows.send_replace(rows);
+        *source.servers.lock() = starting.into_iter().map(Starting::run).collect();
+        source
+    }
+
+    /// Takes other settings over. A server whose settings are the same keeps its connection; one
+    /// that is gone or different has ended, process and all, when this returns.
+    pub async fn change(&self, settings: McpSettings) -> ServerChanges {
+        let _changing = self.changing.lock().await;
+        let mut changes = ServerChanges::default();
+        if self.close.is_cancelled() {
+            return changes;
         }
+        let mut before = self.servers.lock().clone();
+        let (mut kept, mut new, mut later) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rows = Vec::new();
+        let known = Arc::clone(&self.rows.borrow());
+        for (index, work) in works(&settings).into_iter().enumerate() {
+            let name = work.server.name.clone();
+            let old = before.iter().position(|handle| *handle.name == *name);
+            let old = old.map(|at| before.remove(at));
+            let row = known.iter().find(|row| *row.name == *name);
+            match (old, row) {
+                (Some(handle), Some(row)) if handle.work == work => {
+                    rows.push(Arc::clone(row));
+                    kept.push(handle);
+                    changes.kept.push(name);
+                }
+                (old, row) => {
+                    let ready = self.prepare(index, work);
+                    rows.push(ready.row());
+                    match old {
+                        Some(old) => {
+                            // Until the old one has ended, its row stays.
+                            if let (Some(row), Some(last)) = (row, rows.last_mut()) {
+                                *last = Arc::clone(row);
+                            }
+                            old.close.cancel();
+                            later.push((old, ready));
+                            changes.restarted.push(name);
+                        }
+                        None => {
+                            new.push(ready);
+                            changes.added.push(name);
+                        }
+                    }
+                }
+            }
+        }
+        self.rows.send_replace(rows.into());
+        // From here on new servers have rows in which what they publish is seen.
+        kept.extend(new.into_iter().map(Starting::run));
+        *self.servers.lock() = kept;
+        for handle in &before {
+            handle.close.cancel();
+            changes.removed.push(handle.name.to_string());
+        }
+        let gone = before.iter().map(ServerHandle::ended);
+        futures::future::join_all(gone).await;
+        for (old, ready) in later {
+            old.ended().await;
+            let row = ready.row();
+            self.rows.send_modify(|rows| {
+                *rows = rows
+                    .iter()
+                    .map(|known| match known.name == row.name {
+                        true => Arc::clone(&row),
+                        false => Arc::clone(known),
+                    })
+                    .collect();
+            });
+            self.servers.lock().push(ready.run());
+        }
+        changes
+    }
+
+    /// A server that has not begun yet.
+    fn prepare(&self, index: usize, work: Work) -> Starting {
+        let context = &self.context;
+        let settings = Arc::clone(&work.server);
+        let connector = (self.connect)(&settings);
+        let name: Arc<str> = settings.name.as_str().into();
+        let log = Log::new(context.secrets.clone());
+        let resolved = connector.resolved();
+        let first = Board::first_status(&self.name, &settings, resolved, &context.secrets);
+        let rows = Arc::clone(&self.rows);
+        let board = Board::new(first, rows, log.clone(), context.secrets.clone());
+        let (orders, arriving) = mpsc::channel(ORDERS);
+        let order = u32::try_from(index).unwrap_or(u32::MAX);
+        let server = Arc::new(Server::new(
+            Arc::clone(&name),
+            context.secrets.clone(),
+            self.rows.subscribe(),
+        ));
+        let (close, tracker) = (self.close.child_token(), TaskTracker::new());
+        let parts = Parts {
+            server: Arc::clone(&server),
+            connector,
+            board,
+            person: Person {
+                source: Arc::clone(&self.name),
+                server: Arc::clone(&name),
+                desk: Arc::clone(&context.desk),
+                roots: Arc::clone(&work.roots),
+                log: log.clone(),
+            },
+            tap: Tap {
+                source: Arc::clone(&self.name),
+                server: Arc::clone(&name),
+                epoch: 0,
+                sink: context.frames.clone(),
+                secrets: context.secrets.clone(),
+            },
+            log,
+            registry: Arc::clone(&context.registry),
+            owner: Owner::server(
+                Arc::clone(&self.name),
+                Arc::clone(&name),
+                (self.place, order),
+            ),
+            backoff: work.backoff,
+            liveness: work.liveness,
+            connect_timeout: work.connect_timeout,
+            client_version: context.client_version.clone(),
+            pins: settings.pin.clone().map(pin::Pins::open),
+            tracker: tracker.clone(),
+            orders: arriving,
+            close: close.clone(),
+            settings,
+        };
+        Starting {
+            parts,
+            handle: ServerHandle {
+                name,
+                work,
+                server,
+                orders,
+                close,
+                tracker,
+            },
+        }
+    }
+
+    fn handle(&self, server: &str) -> Option<ServerHandle> {
+        let servers = self.servers.lock();
+        servers
+            .iter()
+            .find(|handle| &*handle.name == server)
+            .cloned()
     }
 
     /// Waits until the server was ready for the first time (rule 8.8).
@@ -221,8 +348,8 @@ impl McpSource {
         tool: &str,
         invocation: Invocation,
     ) -> Option<BoxFuture<'static, ToolResult>> {
-        let handle = self.servers.iter().find(|handle| &*handle.name == server)?;
-        let (server, tool) = (Arc::clone(&handle.server), tool.to_owned());
+        let handle = self.handle(server)?;
+        let (server, tool) = (handle.server, tool.to_owned());
         Some(Box::pin(async move {
             let way = tool::Way::Call;
             tool::call(&server, &tool, &tool, way, invocation).await
@@ -235,9 +362,7 @@ impl McpSource {
         order: impl FnOnce(oneshot::Sender<Result<String, OrderError>>) -> Order,
     ) -> Result<String, OrderError> {
         let handle = self
-            .servers
-            .iter()
-            .find(|handle| &*handle.name == server)
+            .handle(server)
             .ok_or_else(|| OrderError::UnknownServer {
                 source_name: self.name.to_string(),
                 server: server.to_owned(),
@@ -286,11 +411,52 @@ impl Source for McpSource {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.close.cancel();
-            self.tracker.close();
-            // Every task ends by itself then: a child is killed after five seconds at the latest.
-            self.tracker.wait().await;
+            // A change that is under way has servers in its hands.
+            let _changing = self.changing.lock().await;
+            let handles = self.servers.lock().clone();
+            futures::future::join_all(handles.iter().map(ServerHandle::ended)).await;
         })
     }
+}
+
+/// A server that has not begun yet.
+struct Starting {
+    parts: Parts,
+    handle: ServerHandle,
+}
+
+impl Starting {
+    /// What is shown of it until it begins.
+    fn row(&self) -> Arc<ServerStatus> {
+        Arc::new(self.parts.board.status().clone())
+    }
+
+    fn run(self) -> ServerHandle {
+        self.handle.tracker.spawn(Driver::run(self.parts));
+        self.handle
+    }
+}
+
+impl ServerHandle {
+    /// Waits until nothing runs for the server any more. Every task ends by itself once the server
+    /// is closed: a child is killed after five seconds at the latest.
+    async fn ended(&self) {
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+}
+
+/// The servers with what decides how each is run.
+fn works(settings: &McpSettings) -> Vec<Work> {
+    let roots: Arc<[PathBuf]> = settings.roots.clone().into();
+    let work = |server: &ServerSettings| Work {
+        liveness: server.liveness.unwrap_or(settings.liveness),
+        server: Arc::new(server.clone()),
+        roots: Arc::clone(&roots),
+        connect_timeout: settings.connect_timeout,
+        backoff: settings.backoff,
+    };
+    settings.servers.iter().map(work).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::Failure;
 use super::headless::{may_serve, readiness, snapshot, with_runtime};
 use super::output::Out;
 use crate::cli::{self, Global};
-use crate::console::{Options, ScreenId, render_once};
+use crate::console::{Options, ScreenId, render_once, traffic};
 use crate::opening::Opened;
 
 /// The size of a screen where no terminal gives one: list left, evidence right.
@@ -85,7 +85,11 @@ fn data(screen: ScreenId, snapshot: &Snapshot) -> Value {
                 "dropped": server.log_dropped,
             })).collect::<Vec<_>>(),
         }),
-        ScreenId::Sessions | ScreenId::Traffic | ScreenId::Chat => json!({}),
+        ScreenId::Traffic => json!({
+            "frames": snapshot.traffic.iter().map(|frame| traffic::object(frame)).collect::<Vec<_>>(),
+            "dropped": snapshot.traffic.dropped,
+        }),
+        ScreenId::Sessions | ScreenId::Chat => json!({}),
     };
     if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
         data.extend(more);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use toolcrib::control::ControlError;
 use toolcrib::executor::Outcome;
 use toolcrib::middleware::Decision;
+use toolcrib::observe::TrafficFrame;
 use toolcrib::source::ServerOrder;
 use toolcrib::tool::{Call, CallId, Part};
 
@@ -46,6 +47,12 @@ pub(crate) enum Command {
         tool: Arc<str>,
         parts: Arc<[Part]>,
     },
+    /// Write frames to a new file in the working directory, one JSON object a line.
+    SaveFrames {
+        id: OrderId,
+        name: String,
+        frames: Vec<Arc<TrafficFrame>>,
+    },
     /// Switch mouse reports on or off.
     Mouse(bool),
     /// End the console.
@@ -63,6 +70,6 @@ pub(crate) enum Answer {
     Cancelled(Result<bool, ControlError>),
     /// Of [`Command::Decide`]: whether the question was still open.
     Decided(Result<bool, ControlError>),
-    /// Of [`Command::Save`] and [`Command::SaveParts`]: where it was written, or why not.
+    /// Of [`Command::Save`], [`Command::SaveParts`] and [`Command::SaveFrames`]: where it was written, or why not.
     Saved(Result<String, String>),
 }

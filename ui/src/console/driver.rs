@@ -21,6 +21,7 @@ use super::event::Event;
 use super::keyboard::{self, Typed};
 use super::log::{LogRecord, LogTap};
 use super::pacer::FramePacer;
+use super::screens::traffic;
 use super::shared::Options;
 use super::signals::{End, Resizes};
 use super::state::State;
@@ -193,6 +194,16 @@ impl Work {
                     async move { Answer::Saved(save_parts(tool, parts).await) },
                 )
             }
+            Command::SaveFrames { id, name, frames } => self.spawn(id, async move {
+                // Thousands of messages: not on a thread that others wait for.
+                let text = tokio::task::spawn_blocking(move || {
+                    traffic::lines(frames.iter().map(|frame| &**frame))
+                });
+                Answer::Saved(match text.await {
+                    Ok(text) => save(&name, text).await,
+                    Err(error) => Err(error.to_string()),
+                })
+            }),
             Command::Copy(text) => {
                 let _ = Screen::copy(&text);
             }

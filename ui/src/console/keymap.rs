@@ -183,6 +183,8 @@ pub(crate) enum Action {
     Faster,
     /// Close a session.
     CloseSession,
+    /// Write what is listed to a file.
+    Export,
     /// Fewer levels of the log.
     LessLog,
     /// More levels of the log.
@@ -288,6 +290,7 @@ pub(crate) const KEYMAP: &[Binding] = &[
     change(&[], Action::PlayFile, "play a file", None, "play a scenario from a file of yours"),
     row(&[Char('v')], Action::Shape, "text or tree", Some("text/tree"), "show JSON as a tree, or as text"),
     row(&[Char('S')], Action::SaveParts, "save the parts", Some("save parts"), "write each part of the result to a new file in the working directory"),
+    row(&[Char('E')], Action::Export, "export", Some("export"), "write what is listed to a new file in the working directory, one JSON object a line"),
     row(&[Char('l')], Action::Logs, "logs of the selection", Some("logs"), "show the logs of what is selected"),
     row(&[Char('/')], Action::Filter, "filter", Some("filter"), "filter the list, or search in the text pane"),
     row(&[Char('n')], Action::NextHit, "next hit", Some("next"), "to the next hit of the search"),

@@ -39,6 +39,6 @@ mod update_tests;
 
 pub(crate) use driver::run;
 pub(crate) use log::{LogLayer, log_layer};
-pub(crate) use screens::ScreenId;
+pub(crate) use screens::{ScreenId, traffic};
 pub(crate) use shared::Options;
 pub(crate) use view::render_once;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use toolcrib::clock::Stamp;
 use toolcrib::middleware::Decision;
-use toolcrib::observe::{CallRecord, Snapshot, Subject, ToolRow};
+use toolcrib::observe::{CallRecord, Snapshot, Subject, ToolRow, TrafficFrame};
 use toolcrib::source::ServerOrder;
 use toolcrib::tool::{Call, CallId, Part};
 
@@ -312,6 +312,12 @@ impl Shared {
     pub(crate) fn order_save(&mut self, name: String, text: String) {
         let id = self.expect(Pending::Save);
         self.commands.push(Command::Save { id, name, text });
+    }
+
+    /// Has frames written to a new file.
+    pub(crate) fn order_save_frames(&mut self, name: String, frames: Vec<Arc<TrafficFrame>>) {
+        let id = self.expect(Pending::Save);
+        self.commands.push(Command::SaveFrames { id, name, frames });
     }
 
     fn expect(&mut self, pending: Pending) -> OrderId {

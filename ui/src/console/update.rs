@@ -378,7 +378,7 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
             let error = clean(state, error);
             state
                 .shared
-                .complain(format!("cannot write the screen: {error}"));
+                .complain(format!("cannot write the file: {error}"));
         }
         Answer::Decided(Ok(true)) => state.shared.say("answered"),
         Answer::Decided(Ok(false)) => state.shared.say("the question is not open any more"),

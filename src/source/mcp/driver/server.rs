@@ -20,7 +20,6 @@ pub(in super::super) struct Server {
     pub(in super::super) name: Arc<str>,
     pub(in super::super) secrets: Secrets,
     rows: watch::Receiver<ServerRows>,
-    place: usize,
     current: RwLock<Option<Arc<Connection>>>,
     /// Tools that were made, so that an unchanged one stays the same object.
     made: Mutex<HashMap<String, (Offered, SharedTool)>>,
@@ -31,13 +30,11 @@ impl Server {
         name: Arc<str>,
         secrets: Secrets,
         rows: watch::Receiver<ServerRows>,
-        place: usize,
     ) -> Self {
         Self {
             name,
             secrets,
             rows,
-            place,
             current: RwLock::default(),
             made: Mutex::default(),
         }
@@ -59,8 +56,10 @@ impl Server {
         *self.current.write() = None;
     }
 
-    fn status(&self) -> Arc<ServerStatus> {
-        Arc::clone(&self.rows.borrow()[self.place])
+    /// Its row, while the deployment has it.
+    fn status(&self) -> Option<Arc<ServerStatus>> {
+        let rows = self.rows.borrow();
+        rows.iter().find(|row| row.name == self.name).cloned()
     }
 
     /// The tools to register for what is offered.
@@ -102,7 +101,13 @@ impl Server {
 
     /// The answer to a call that cannot be sent (rule 8.5).
     pub(in super::super) fn down(&self, tool: &str) -> ToolResult {
-        let status = self.status();
+        let Some(status) = self.status() else {
+            let told = format!(
+                "`{tool}` is not available: server `{}` was taken out of the deployment",
+                self.name
+            );
+            return ToolResult::error(ErrorKind::NotAvailable, told);
+        };
         let mut told = format!(
             "`{tool}` is not available: server `{}` is {}",
             self.name, status.state

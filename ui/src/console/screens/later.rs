@@ -21,11 +21,6 @@ pub(super) const TELEMETRY: Later = Later {
     sentence: "Here counts, latencies and sizes will stand by tool, source and layer, with the state of the metrics and traces that are exported.",
 };
 
-pub(super) const TRAFFIC: Later = Later {
-    title: "Traffic",
-    sentence: "Here the messages between toolcrib and each server will stand as they went over the wire, with secrets masked.",
-};
-
 pub(super) const CHAT: Later = Later {
     title: "Chat",
     sentence: "Here you will talk to a model that uses the tools, and see each of its rounds and calls.",

@@ -7,6 +7,7 @@ mod overview;
 mod sessions;
 mod sources;
 mod tools;
+pub(crate) mod traffic;
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
@@ -158,7 +159,7 @@ pub(crate) struct Screens {
     pub(super) sessions: sessions::Sessions,
     pub(super) telemetry: later::Later,
     pub(super) calls: calls::Calls,
-    pub(super) traffic: later::Later,
+    pub(super) traffic: traffic::Traffic,
     pub(super) logs: logs::Logs,
     pub(super) chat: later::Later,
 }
@@ -172,7 +173,7 @@ impl Default for Screens {
             sessions: sessions::Sessions::default(),
             telemetry: later::TELEMETRY,
             calls: calls::Calls::default(),
-            traffic: later::TRAFFIC,
+            traffic: traffic::Traffic::default(),
             logs: logs::Logs::default(),
             chat: later::CHAT,
         }
