@@ -36,6 +36,9 @@ pub(crate) enum Order {
         order: LayerOrder,
         reply: oneshot::Sender<Result<(), LayerError>>,
     },
+    Reload {
+        reply: oneshot::Sender<Result<String, OrderError>>,
+    },
     Answer {
         question: u64,
         decision: Decision,
@@ -129,6 +132,18 @@ impl Control {
         })
         .await?
         .map_err(Into::into)
+    }
+
+    /// Reads the deployment again and takes it over, as far as it is different (rule 10.5). Answers
+    /// with a sentence that says what was done.
+    ///
+    /// # Errors
+    /// When it is broken, and then nothing has changed; when it comes from no file; or when the
+    /// runtime is shut down.
+    pub async fn reload(&self) -> Result<String, ControlError> {
+        self.ask(|reply| Order::Reload { reply })
+            .await?
+            .map_err(Into::into)
     }
 
     /// Pauses, resumes or changes a layer of the chain, for this process only.

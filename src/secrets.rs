@@ -40,6 +40,17 @@ impl Secrets {
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     }
 
+    /// Takes the values of another set over.
+    pub fn absorb(&self, other: &Self) {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return;
+        }
+        let values: Vec<Arc<str>> = other.0.read().clone();
+        for value in values {
+            self.add(&value);
+        }
+    }
+
     /// The text with every secret replaced by [`MASK`].
     pub fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);

@@ -7,6 +7,7 @@ mod inflight;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -61,7 +62,8 @@ pub trait CallObserver: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct Executor {
     registry: Arc<Registry>,
-    chain: Chain,
+    /// A reload may exchange it; a call keeps the one that it began with.
+    chain: Arc<RwLock<Chain>>,
     in_flight: InFlightTable,
     observer: Arc<dyn CallObserver>,
 }
@@ -71,7 +73,7 @@ impl Executor {
     pub fn new(registry: Arc<Registry>, chain: Chain, observer: Arc<dyn CallObserver>) -> Self {
         Self {
             registry,
-            chain,
+            chain: Arc::new(RwLock::new(chain)),
             in_flight: InFlightTable::default(),
             observer,
         }
@@ -83,8 +85,14 @@ impl Executor {
     }
 
     /// The chain that calls pass.
-    pub fn chain(&self) -> &Chain {
-        &self.chain
+    pub fn chain(&self) -> Chain {
+        self.chain.read().clone()
+    }
+
+    /// Lets calls that begin from now on pass another chain, and gives the old one, which is still
+    /// to be closed.
+    pub fn exchange_chain(&self, chain: Chain) -> Chain {
+        std::mem::replace(&mut self.chain.write(), chain)
     }
 
     /// What is running now.
@@ -144,10 +152,10 @@ impl Executor {
                 .enter(Arc::clone(&started), request.call.cancel.clone(), progress);
         self.observer.started(&started);
         let trace = request.trace();
-        let this = self.clone();
+        let chain = self.chain();
         let task = AbortOnDropHandle::new(tokio::spawn(async move {
             let endpoint = endpoint::Lookup;
-            this.chain.run(request, &endpoint).await
+            chain.run(request, &endpoint).await
         }));
         let observer = Arc::clone(&self.observer);
         async move {

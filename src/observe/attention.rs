@@ -51,6 +51,7 @@ pub fn attention(snapshot: &Snapshot) -> Vec<Attention> {
         .iter()
         .flat_map(|server| of_server(server))
         .collect();
+    found.extend(not_reloaded(snapshot));
     found.extend(changed_tools(snapshot));
     found.extend(snapshot.refusals.iter().map(|refusal| Attention {
         severity: Severity::Warning,
@@ -155,6 +156,23 @@ fn of_server(server: &ServerStatus) -> Vec<Attention> {
         since: None,
     });
     state.into_iter().chain(warnings).collect()
+}
+
+/// The file was changed and is broken: what runs is not what it says.
+fn not_reloaded(snapshot: &Snapshot) -> Option<Attention> {
+    let reload = snapshot.deployment.reload.as_ref()?;
+    let first = reload.problems.first()?;
+    Some(Attention {
+        severity: Severity::Bad,
+        subject: Subject::Deployment,
+        text: match reload.problems.len() {
+            1 => format!("not reloaded, the old deployment keeps serving: {first}"),
+            count => format!(
+                "not reloaded, the old deployment keeps serving: {count} problems, the first: {first}"
+            ),
+        },
+        since: Some(reload.at),
+    })
 }
 
 /// A server that rewrites a tool after it was first seen: one line per owner.

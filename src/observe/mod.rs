@@ -16,8 +16,8 @@ pub use hub::Hub;
 pub use publisher::{Feed, Publisher};
 pub use record::{CallRecord, History};
 pub use rows::{
-    AssemblyRow, CatalogChange, DeploymentRow, DeploymentState, RunningRow, Snapshot, SourceRow,
-    StatsRow, ToolRow,
+    AssemblyRow, CatalogChange, DeploymentRow, DeploymentState, ReloadRow, RunningRow, Snapshot,
+    SourceRow, StatsRow, ToolRow,
 };
 pub use tally::{ErrorCount, Quantiles, SecondRow, Statistics, Tally};
 pub use traffic::{Traffic, TrafficFrame, TrafficPage, TrafficRows};

@@ -6,21 +6,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::hub::HubView;
 use super::{
-    AssemblyRow, DeploymentRow, DeploymentState, Hub, RunningRow, Snapshot, SourceRow, ToolRow,
-    Traffic,
+    AssemblyRow, DeploymentRow, DeploymentState, Hub, ReloadRow, RunningRow, Snapshot, SourceRow,
+    ToolRow, Traffic,
 };
 use crate::clock::Stamp;
-use crate::discovery::Mode;
+use crate::discovery::{Exposures, Mode};
 use crate::executor::{Executor, InFlight};
 use crate::middleware::{Approvals, LayerStatus};
 use crate::registry::{Catalog, Entry};
 use crate::session::{BudgetUse, Directory, Discovery, SessionRow, SessionStatus};
-use crate::source::{ServerRows, ServerState, Source};
+use crate::source::{ServerRows, ServerState, Source, SourceSet};
 use crate::tool::Progress;
 
 /// The shortest time between two publications.
@@ -37,11 +38,13 @@ pub struct Feed {
     /// What was noticed about it without connecting, secrets masked.
     pub warnings: watch::Receiver<Arc<[String]>>,
     /// The assembly.
-    pub assembly: AssemblyRow,
+    pub assembly: Arc<RwLock<AssemblyRow>>,
+    /// What became of the last reload.
+    pub reload: watch::Receiver<Option<Arc<ReloadRow>>>,
     /// How tools come into view.
     pub discovery: Arc<Discovery>,
     /// The sources, in the order of the file.
-    pub sources: Arc<[Arc<dyn Source>]>,
+    pub sources: SourceSet,
     /// The executor with its registry and chain.
     pub executor: Executor,
     /// Where everything that happens is collected.
@@ -60,8 +63,8 @@ pub struct Feed {
 pub struct Publisher {
     feed: Feed,
     snapshot: watch::Sender<Arc<Snapshot>>,
-    /// The catalog that the tool rows of the last snapshot were made from.
-    shown: Arc<Catalog>,
+    /// What the tool rows of the last snapshot were made from.
+    shown: Shown,
     hub_version: u64,
 }
 
@@ -69,10 +72,10 @@ impl Publisher {
     /// A publisher with a first snapshot.
     pub fn new(feed: Feed) -> Self {
         let view = feed.hub.view();
-        let shown = feed.executor.registry().catalog();
-        let rows = Rows::new(&feed, &shown);
+        let shown = Shown::now(&feed);
+        let rows = Rows::new(&shown);
         let hub_version = view.version;
-        let first = assemble(&feed, &shown, view, rows, 0);
+        let first = assemble(&feed, &shown.catalog, view, rows, 0);
         Self {
             feed,
             snapshot: watch::Sender::new(Arc::new(first)),
@@ -108,14 +111,14 @@ impl Publisher {
     /// Publishes once, now.
     pub fn publish(&mut self) {
         let last = Arc::clone(&self.snapshot.borrow());
-        let catalog = self.feed.executor.registry().catalog();
-        let rows = if Arc::ptr_eq(&catalog, &self.shown) {
+        let shown = Shown::now(&self.feed);
+        let rows = if shown.is(&self.shown) {
             Rows {
                 tools: Arc::clone(&last.tools),
                 sources: Arc::clone(&last.sources),
             }
         } else {
-            Rows::new(&self.feed, &catalog)
+            Rows::new(&shown)
         };
         let mut view = self.feed.hub.view();
         if view.version == self.hub_version {
@@ -123,8 +126,8 @@ impl Publisher {
             view.changes = Arc::clone(&last.changes);
         }
         self.hub_version = view.version;
-        let next = assemble(&self.feed, &catalog, view, rows, last.version + 1);
-        self.shown = catalog;
+        let next = assemble(&self.feed, &shown.catalog, view, rows, last.version + 1);
+        self.shown = shown;
         self.snapshot.send_replace(Arc::new(next));
     }
 }
@@ -132,6 +135,7 @@ impl Publisher {
 fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: u64) -> Snapshot {
     let servers: ServerRows = feed
         .sources
+        .all()
         .iter()
         .flat_map(|source| source.servers().borrow().to_vec())
         .collect();
@@ -145,8 +149,9 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
             name: Arc::clone(&feed.deployment),
             state: deployment_state(&servers, feed.stopping.load(Ordering::Relaxed)),
             warnings: Arc::clone(&feed.warnings.borrow()),
+            reload: feed.reload.borrow().clone(),
         },
-        assembly: feed.assembly.clone(),
+        assembly: feed.assembly.read().clone(),
         sources: rows.sources,
         servers,
         shelves: feed
@@ -219,6 +224,30 @@ pub(crate) fn deployment_state(servers: &ServerRows, stopping: bool) -> Deployme
     }
 }
 
+/// What the rows of tools and sources follow from.
+struct Shown {
+    catalog: Arc<Catalog>,
+    exposures: Arc<Exposures>,
+    sources: Arc<[Arc<dyn Source>]>,
+}
+
+impl Shown {
+    fn now(feed: &Feed) -> Self {
+        Self {
+            catalog: feed.executor.registry().catalog(),
+            exposures: feed.discovery.view().exposures,
+            sources: feed.sources.all(),
+        }
+    }
+
+    /// Whether nothing has changed.
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.catalog, &other.catalog)
+            && Arc::ptr_eq(&self.exposures, &other.exposures)
+            && Arc::ptr_eq(&self.sources, &other.sources)
+    }
+}
+
 /// What follows from one version of the catalog, and is shared until the next.
 struct Rows {
     tools: Arc<[ToolRow]>,
@@ -226,14 +255,15 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(feed: &Feed, catalog: &Catalog) -> Self {
-        let exposures = feed.discovery.view().exposures;
+    fn new(shown: &Shown) -> Self {
+        let catalog = &shown.catalog;
+        let exposures = &shown.exposures;
         let mode = |name: &str| exposures.get(name).map_or(Mode::Always, |tool| tool.mode);
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for entry in catalog.entries() {
             *counts.entry(&entry.owner.source).or_default() += 1;
         }
-        let sources = feed.sources.iter().map(|source| SourceRow {
+        let sources = shown.sources.iter().map(|source| SourceRow {
             name: source.name().into(),
             kind: source.kind(),
             tools: counts.get(source.name()).copied().unwrap_or_default(),

@@ -55,6 +55,19 @@ pub struct DeploymentRow {
     pub state: DeploymentState,
     /// What was noticed about it without connecting, secrets masked.
     pub warnings: Arc<[String]>,
+    /// What became of the last attempt to read it again, if there was one (rule 10.5).
+    pub reload: Option<Arc<ReloadRow>>,
+}
+
+/// What became of an attempt to read the deployment again. Secrets are masked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReloadRow {
+    /// When.
+    pub at: Stamp,
+    /// What stood in its way, each with its place; empty when it was taken over.
+    pub problems: Arc<[String]>,
+    /// What was exchanged; empty when nothing had changed.
+    pub done: Arc<[String]>,
 }
 
 /// The assembly that is served.

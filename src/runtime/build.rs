@@ -4,11 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::files::watch as watch_files;
 use super::orders::{self, Desk};
-use super::{Options, Runtime, StartError, sources};
+use super::reload::{self, Reloader};
+use super::sources::{self, World};
+use super::{Options, Runtime, StartError};
 use crate::control::Control;
 use crate::deployment::{AssemblySpec, Deployment};
 use crate::executor::{CallObserver, Executor};
@@ -16,7 +20,8 @@ use crate::middleware::{self, Approvals, BuildContext, Chain};
 use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher, Traffic};
 use crate::registry::{Owner, Registry};
 use crate::session::{Directory, Discovery};
-use crate::source::{ServerRows, Source};
+use crate::source::mcp::FrameSink;
+use crate::source::{ServerRows, Source, SourceSet};
 
 pub(super) async fn start(
     deployment: &Deployment,
@@ -35,20 +40,40 @@ pub(super) async fn start(
     let traffic = options
         .traffic
         .then(|| Arc::new(Traffic::new(Arc::clone(&hub))));
-    let sources = sources::start(deployment, assembly, &registry, &options, &traffic).await?;
-    let (warnings, _) = watch::channel(Arc::from(options.warnings));
+    let world = World {
+        registry: Arc::clone(&registry),
+        frames: traffic.clone().map(|traffic| traffic as Arc<dyn FrameSink>),
+        options,
+    };
+    let running = sources::start(deployment, assembly, &world).await?;
+    let sources = SourceSet::default();
+    sources::put(&sources, &running);
+    let options = world.options.clone();
+    let (warnings, _) = watch::channel(Arc::from(options.warnings.clone()));
+    let reloader = Arc::new(Reloader {
+        world,
+        executor: executor.clone(),
+        discovery: Arc::clone(&discovery),
+        hub: Arc::clone(&hub),
+        sources: sources.clone(),
+        state: tokio::sync::Mutex::new(reload::State {
+            running,
+            assembly: assembly.clone(),
+        }),
+        assembly: Arc::new(RwLock::new(assembly_row(assembly))),
+        warnings,
+        last: watch::Sender::default(),
+        tasks: Mutex::default(),
+    });
     let stopping = Arc::new(AtomicBool::new(false));
     let directory = Directory::default();
     let publisher = Publisher::new(Feed {
         deployment: Arc::clone(&deployment.origin.name),
-        warnings: warnings.subscribe(),
-        assembly: AssemblyRow {
-            name: assembly.name.as_str().into(),
-            implementation: assembly.implementation.as_str(),
-            dynamic: assembly.dynamic.is_some(),
-        },
+        warnings: reloader.warnings.subscribe(),
+        assembly: Arc::clone(&reloader.assembly),
+        reload: reloader.last.subscribe(),
         discovery: Arc::clone(&discovery),
-        sources: Arc::clone(&sources),
+        sources: sources.clone(),
         executor: executor.clone(),
         hub: Arc::clone(&hub),
         approvals: options.approvals.clone(),
@@ -60,7 +85,8 @@ pub(super) async fn start(
     let (control, taken) = Control::channel();
     let desk = Desk {
         executor: executor.clone(),
-        sources: Arc::clone(&sources),
+        sources: sources.clone(),
+        reloader: Arc::clone(&reloader),
         hub: Arc::clone(&hub),
         approvals: options.approvals.clone(),
     };
@@ -68,9 +94,12 @@ pub(super) async fn start(
     tasks.push(task(orders::take(desk, taken)));
     tasks.push(follow_approvals(&options.approvals, &hub));
     tasks.push(follow_sessions(&directory, &hub));
-    tasks.push(task(settle(Arc::clone(&sources), Arc::clone(&registry))));
-    for source in sources.iter() {
+    tasks.push(task(settle(sources.all(), Arc::clone(&registry))));
+    for source in sources.all().iter() {
         tasks.push(task(follow_servers(source.servers(), Arc::clone(&hub))));
+    }
+    if let Some(reload) = options.reload {
+        tasks.push(task(watch_files(Arc::clone(&reloader), reload)));
     }
     Ok(Runtime {
         registry,
@@ -79,12 +108,22 @@ pub(super) async fn start(
         hub,
         directory,
         sources,
+        reloader,
         snapshot,
         control,
         approvals: options.approvals,
         stopping,
         tasks,
     })
+}
+
+/// What is shown of an assembly.
+pub(super) fn assembly_row(assembly: &AssemblySpec) -> AssemblyRow {
+    AssemblyRow {
+        name: assembly.name.as_str().into(),
+        implementation: assembly.implementation.as_str(),
+        dynamic: assembly.dynamic.is_some(),
+    }
 }
 
 /// The discovery service of the assembly, with its `tool_search` registered before any source can
@@ -106,12 +145,12 @@ async fn discovery(
     Ok(discovery)
 }
 
-fn task(work: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {
+pub(super) fn task(work: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {
     AbortOnDropHandle::new(tokio::spawn(work))
 }
 
 /// The assembly of that name, or the only one.
-fn choose<'d>(
+pub(super) fn choose<'d>(
     deployment: &'d Deployment,
     wanted: Option<&str>,
 ) -> Result<&'d AssemblySpec, StartError> {
@@ -141,7 +180,7 @@ fn choose<'d>(
 }
 
 /// The chain of the assembly; the `memory` impl has none (rule 9.1).
-fn chain(
+pub(super) fn chain(
     assembly: &AssemblySpec,
     registry: &Arc<Registry>,
     options: &Options,
@@ -215,7 +254,7 @@ fn follow_sessions(directory: &Directory, hub: &Arc<Hub>) -> AbortOnDropHandle<(
 }
 
 /// Publishes whenever a server changes, and tells of its transitions.
-async fn follow_servers(mut servers: watch::Receiver<ServerRows>, hub: Arc<Hub>) {
+pub(super) async fn follow_servers(mut servers: watch::Receiver<ServerRows>, hub: Arc<Hub>) {
     let mut told: HashMap<Arc<str>, jiff::Timestamp> = HashMap::new();
     loop {
         let rows = Arc::clone(&servers.borrow_and_update());

@@ -1,8 +1,10 @@
 //! Builds a deployment, owns its tasks, and takes it down in order.
 
 mod build;
+mod files;
 mod orders;
 mod readiness;
+mod reload;
 mod sources;
 
 use std::path::PathBuf;
@@ -14,14 +16,19 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::control::Control;
-use crate::deployment::Deployment;
+use crate::deployment::{Deployment, Loaded, Problems};
 use crate::executor::Executor;
 use crate::middleware::{Approvals, BuildError, Instruments};
 use crate::observe::{Event, Hub, Snapshot};
 use crate::registry::{CloseFailure, Registry};
 use crate::secrets::Secrets;
+<<<<<<< HEAD
 use crate::session::{Directory, Discovery, SessionDriver, SessionKind};
 use crate::source::Source;
+=======
+use crate::session::{Discovery, SessionDriver};
+use crate::source::SourceSet;
+>>>>>>> 8830d3d (Reload a deployment: read beside the old one, exchange what differs)
 
 pub use readiness::{NotReady, Readiness};
 
@@ -45,8 +52,27 @@ pub struct Options {
     /// The desk at which an operator answers what the layer `approval` asks; a console that can
     /// answer attaches to it.
     pub approvals: Approvals,
+    /// How the deployment is read again, where it comes from files that may change (rule 10.5).
+    pub reload: Option<Reload>,
     /// What the layer `telemetry` tells of every call, if the host exports anything.
     pub instruments: Option<Arc<dyn Instruments>>,
+}
+
+/// How a deployment is read again.
+#[derive(Clone)]
+pub struct Reload {
+    /// Reads it; called on a thread that may block.
+    pub load: Arc<dyn Fn() -> Result<Loaded, Problems> + Send + Sync>,
+    /// The files and directories that it stands on: when one of them changes it is read again.
+    pub files: Vec<PathBuf>,
+}
+
+impl std::fmt::Debug for Reload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reload")
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why a deployment could not be started.
@@ -90,8 +116,13 @@ pub struct Runtime {
     executor: Executor,
     discovery: Arc<Discovery>,
     hub: Arc<Hub>,
+<<<<<<< HEAD
     directory: Directory,
     sources: Arc<[Arc<dyn Source>]>,
+=======
+    sources: SourceSet,
+    reloader: Arc<reload::Reloader>,
+>>>>>>> 8830d3d (Reload a deployment: read beside the old one, exchange what differs)
     snapshot: watch::Sender<Arc<Snapshot>>,
     control: Control,
     approvals: Approvals,
@@ -183,12 +214,14 @@ impl Runtime {
         self.hub.touch();
         let in_flight = self.executor.in_flight();
         in_flight.cancel_all();
-        futures::future::join_all(self.sources.iter().map(|source| source.close())).await;
+        let sources = self.sources.all();
+        futures::future::join_all(sources.iter().map(|source| source.close())).await;
         let failures = self.registry.close().await;
         // Cancelled calls end at once; a tool that does not is not waited for any longer.
         let _ = tokio::time::timeout(LAST_CALLS, in_flight.wait_empty()).await;
         self.executor.chain().close().await;
         drop(self.tasks);
+        self.reloader.tasks.lock().clear();
         failures
     }
 }

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::reload::Reloader;
 use crate::control::{LayerOrder, Order};
 use crate::executor::Executor;
 use crate::middleware::Approvals;
 use crate::observe::Hub;
-use crate::source::{OrderError, Source};
+use crate::source::{OrderError, SourceSet};
 
 /// What orders act on.
 #[derive(Clone)]
 pub(super) struct Desk {
     pub(super) executor: Executor,
-    pub(super) sources: Arc<[Arc<dyn Source>]>,
+    pub(super) sources: SourceSet,
+    pub(super) reloader: Arc<Reloader>,
     pub(super) hub: Arc<Hub>,
     pub(super) approvals: Approvals,
 }
@@ -63,6 +65,9 @@ async fn carry_out(desk: Desk, order: Order) {
         } => {
             let _ = reply.send(desk.approvals.answer(question, decision));
         }
+        Order::Reload { reply } => {
+            let _ = reply.send(desk.reloader.reload().await);
+        }
         Order::Cancel { id, reply } => {
             let _ = reply.send(desk.executor.cancel(&id));
         }
@@ -72,7 +77,8 @@ async fn carry_out(desk: Desk, order: Order) {
             order,
             reply,
         } => {
-            let found = desk.sources.iter().find(|known| known.name() == source);
+            let sources = desk.sources.all();
+            let found = sources.iter().find(|known| known.name() == source);
             let answer = match found {
                 Some(found) => found.order(&server, order).await,
                 None => Err(OrderError::UnknownServer {

@@ -57,7 +57,7 @@ impl Runtime {
     /// Waits until every server is as `wanted`, or the deadline passes.
     async fn wait_for(&self, deadline: Instant, wanted: impl Fn(&ServerStatus) -> bool) {
         let all = |rows: &ServerRows| rows.iter().all(|server| wanted(server));
-        for source in self.sources.iter() {
+        for source in self.sources.all().iter() {
             let mut servers = source.servers();
             // A closed source will not change any more.
             let _ = tokio::time::timeout_at(deadline, servers.wait_for(&all)).await;
@@ -66,7 +66,7 @@ impl Runtime {
 
     fn readiness(&self) -> Readiness {
         let mut readiness = Readiness::default();
-        for source in self.sources.iter() {
+        for source in self.sources.all().iter() {
             for server in source.servers().borrow().iter() {
                 if server.state == ServerState::Rejected {
                     readiness.rejected.push(not_ready(server));

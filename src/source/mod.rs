@@ -2,6 +2,7 @@
 //! servers fare is published as plain data ([`ServerStatus`]).
 
 pub mod mcp;
+mod set;
 pub mod sim;
 pub mod skills;
 mod status;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
+pub use set::SourceSet;
 pub use status::{
     Failure, FailureKind, Launch, LogLine, LogOrigin, Proofs, ServerInfo, ServerState,
     ServerStatus, Transition, Transport,

@@ -50,22 +50,37 @@ impl SimSource {
         settings: &SimSettings,
         registry: Arc<Registry>,
     ) -> Result<Self, SimError> {
-        let read = {
-            let settings = settings.clone();
-            tokio::task::spawn_blocking(move || prepare(&settings))
-        };
-        let prepared = match read.await {
-            Ok(prepared) => prepared?,
-            // Only a runtime that shuts down refuses the work; a panic is ours and goes on.
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(error) => {
-                    let place = Place::Setting("catalog");
-                    let problems = vec![Problem::new(place, error.to_string())];
-                    return Err(SimError { problems });
-                }
-            },
-        };
+        Self::start_after(name, place, settings, registry, Vec::new()).await
+    }
+
+    /// Checks settings without registering anything.
+    ///
+    /// # Errors
+    /// All their problems.
+    pub async fn rehearse(settings: &SimSettings) -> Result<(), SimError> {
+        prepared(settings).await.map(|_| ())
+    }
+
+    /// Takes other settings over: the source that is given has this one's place, and this one is
+    /// to be dropped without being closed. Tools that are the same stay registered throughout.
+    ///
+    /// # Errors
+    /// All problems of the settings; nothing has changed then.
+    pub async fn renew(&self, settings: &SimSettings) -> Result<Self, SimError> {
+        let (name, registry) = (Arc::clone(&self.name), Arc::clone(&self.registry));
+        let place = self.owner.precedence.0;
+        Self::start_after(name, place, settings, registry, self.servers.clone()).await
+    }
+
+    /// `before` are owners whose tools are taken back, unless the settings bring them again.
+    async fn start_after(
+        name: Arc<str>,
+        place: u32,
+        settings: &SimSettings,
+        registry: Arc<Registry>,
+        before: Vec<Owner>,
+    ) -> Result<Self, SimError> {
+        let prepared = prepared(settings).await?;
         for warning in &prepared.warnings {
             tracing::warn!(source = &*name, "{warning}");
         }
@@ -87,6 +102,10 @@ impl SimSource {
             };
             groups[group].1.push(tool::shared(tool, seed, &registry));
         }
+        let gone: Vec<_> = before
+            .into_iter()
+            .filter(|owner| groups.iter().all(|(known, _)| known != owner))
+            .collect();
         let source = Self {
             owner: groups[0].0.clone(),
             servers: groups[1..].iter().map(|group| group.0.clone()).collect(),
@@ -95,6 +114,7 @@ impl SimSource {
             registry,
             rows: watch::Sender::new(Arc::new([])),
         };
+        groups.extend(gone.into_iter().map(|owner| (owner, Vec::new())));
         source.publish(groups).await;
         Ok(source)
     }
@@ -131,6 +151,23 @@ impl SimSource {
         for failure in failures {
             tracing::warn!(source = &*self.name, "{failure}");
         }
+    }
+}
+
+/// Checks the settings on a thread that may block.
+async fn prepared(settings: &SimSettings) -> Result<Prepared, SimError> {
+    let settings = settings.clone();
+    match tokio::task::spawn_blocking(move || prepare(&settings)).await {
+        Ok(prepared) => prepared,
+        // Only a runtime that shuts down refuses the work; a panic is ours and goes on.
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => {
+                let place = Place::Setting("catalog");
+                let problems = vec![Problem::new(place, error.to_string())];
+                Err(SimError { problems })
+            }
+        },
     }
 }
 

@@ -13,6 +13,7 @@ use super::settings::{FileServer, SkillsSettings, StoredVariable};
 use super::shelf::Shelf;
 use super::tool::{FileTool, Workshop};
 use crate::registry::{Owner, Registry};
+use crate::secrets::Secrets;
 use crate::source::mcp::{McpContext, McpSettings, McpSource, TransportSettings};
 use crate::source::{OrderError, ServerOrder, ServerRows, Source};
 use crate::tool::SharedTool;
@@ -49,6 +50,7 @@ pub enum SkillsError {
 pub struct SkillsSource {
     name: Arc<str>,
     shelf: Arc<Shelf>,
+    place: u32,
     /// The servers of the servers file, if there are any.
     own: Option<Arc<McpSource>>,
     /// What `servers` follows when there are none.
@@ -71,10 +73,62 @@ impl SkillsSource {
         servers: Vec<Arc<McpSource>>,
         context: McpContext,
     ) -> Result<Self, SkillsError> {
-        let client = HttpClient::new()?;
         let secrets = context.secrets.clone();
+        let own = own_settings(&settings.servers, &secrets).await?;
+        let own = own.map(|own| start_own(&name, place, own, context));
+        Self::serve(name, place, settings, registry, servers, own, secrets).await
+    }
+
+    /// Tries what could fail of a start, without any effect.
+    ///
+    /// # Errors
+    /// Those of [`SkillsSource::start`].
+    pub async fn rehearse(settings: &SkillsSettings) -> Result<(), SkillsError> {
+        HttpClient::new()?;
+        let nobody = Secrets::default();
+        own_settings(&settings.servers, &nobody).await.map(|_| ())
+    }
+
+    /// Takes other settings over: the source that is given has this one's place and those of its
+    /// servers that are the same, and this one is to be dropped without being closed.
+    ///
+    /// # Errors
+    /// Those of [`SkillsSource::start`]; nothing has changed then.
+    pub async fn renew(
+        &self,
+        settings: &SkillsSettings,
+        registry: &Registry,
+        servers: Vec<Arc<McpSource>>,
+        context: McpContext,
+    ) -> Result<Self, SkillsError> {
+        let (name, secrets) = (Arc::clone(&self.name), context.secrets.clone());
+        let own = match (&self.own, own_settings(&settings.servers, &secrets).await?) {
+            (Some(own), Some(settings)) => {
+                own.change(settings).await;
+                Some(Arc::clone(own))
+            }
+            (None, Some(settings)) => Some(start_own(&name, self.place, settings, context)),
+            (own, None) => {
+                if let Some(own) = own {
+                    own.close().await;
+                }
+                None
+            }
+        };
+        Self::serve(name, self.place, settings, registry, servers, own, secrets).await
+    }
+
+    async fn serve(
+        name: Arc<str>,
+        place: u32,
+        settings: &SkillsSettings,
+        registry: &Registry,
+        servers: Vec<Arc<McpSource>>,
+        own: Option<Arc<McpSource>>,
+        secrets: Secrets,
+    ) -> Result<Self, SkillsError> {
+        let client = HttpClient::new()?;
         let shelf = Arc::new(Shelf::new(&name, settings, &secrets));
-        let own = own_servers(&name, place, &settings.servers, context).await?;
         let workshop = Arc::new(Workshop {
             source: Arc::clone(&name),
             library: Arc::clone(&settings.library),
@@ -94,6 +148,7 @@ impl SkillsSource {
         Ok(Self {
             name,
             shelf,
+            place,
             own,
             none: watch::Sender::default(),
         })
@@ -140,13 +195,11 @@ impl Source for SkillsSource {
     }
 }
 
-/// Starts the servers of the servers file.
-async fn own_servers(
-    name: &Arc<str>,
-    place: u32,
+/// The settings of the servers of the servers file, with the values that a password store has.
+async fn own_settings(
     servers: &[FileServer],
-    context: McpContext,
-) -> Result<Option<Arc<McpSource>>, SkillsError> {
+    secrets: &Secrets,
+) -> Result<Option<McpSettings>, SkillsError> {
     if servers.is_empty() {
         return Ok(None);
     }
@@ -160,20 +213,29 @@ async fn own_servers(
     for server in servers {
         let mut ready = server.settings.clone();
         for (variable, value) in server.stored.iter().zip(values.by_ref()) {
-            context.secrets.add(&value);
+            secrets.add(&value);
             if let TransportSettings::Stdio { env, .. } = &mut ready.transport {
                 env.push((variable.name.clone(), value));
             }
         }
         settings.servers.push(ready);
     }
+    Ok(Some(settings))
+}
+
+/// Starts the servers of the servers file.
+fn start_own(
+    name: &Arc<str>,
+    place: u32,
+    settings: McpSettings,
+    context: McpContext,
+) -> Arc<McpSource> {
     // Their tools are reached through skills alone: they go into a registry that nobody reads.
     let context = McpContext {
         registry: Arc::new(Registry::new()),
         ..context
     };
-    let source = McpSource::start(Arc::clone(name), place, settings, context);
-    Ok(Some(Arc::new(source)))
+    Arc::new(McpSource::start(Arc::clone(name), place, settings, context))
 }
 
 /// The value of a variable: from the password store, else from our environment.
