@@ -22,13 +22,8 @@ use crate::middleware::{Approvals, BuildError, Instruments};
 use crate::observe::{Event, Hub, Snapshot};
 use crate::registry::{CloseFailure, Registry};
 use crate::secrets::Secrets;
-<<<<<<< HEAD
 use crate::session::{Directory, Discovery, SessionDriver, SessionKind};
-use crate::source::Source;
-=======
-use crate::session::{Discovery, SessionDriver};
 use crate::source::SourceSet;
->>>>>>> 8830d3d (Reload a deployment: read beside the old one, exchange what differs)
 
 pub use readiness::{NotReady, Readiness};
 
@@ -116,13 +111,9 @@ pub struct Runtime {
     executor: Executor,
     discovery: Arc<Discovery>,
     hub: Arc<Hub>,
-<<<<<<< HEAD
     directory: Directory,
-    sources: Arc<[Arc<dyn Source>]>,
-=======
     sources: SourceSet,
     reloader: Arc<reload::Reloader>,
->>>>>>> 8830d3d (Reload a deployment: read beside the old one, exchange what differs)
     snapshot: watch::Sender<Arc<Snapshot>>,
     control: Control,
     approvals: Approvals,

@@ -8,5 +8,6 @@
 
 mod deployment;
 mod mcp;
+mod reload;
 mod shipped;
 mod skills;

@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toolcrib::deployment::{
     Deployment, Input, Loaded, Problem, ProcessEnvironment, import::Note, load_inputs,
 };
+use toolcrib::runtime::Reload;
 use toolcrib::scenario::{self, Scenario};
 use toolcrib::secrets::Secrets;
 
@@ -34,6 +36,8 @@ pub(crate) struct Opened {
     pub(crate) secrets: Secrets,
     /// What the demo needs while it runs, embedded or as a file.
     pub(crate) host: Option<demo::Host>,
+    /// How it is read again, where it stands on files.
+    pub(crate) reload: Option<Reload>,
 }
 
 impl Opened {
@@ -44,6 +48,7 @@ impl Opened {
             notes: loaded.notes,
             secrets: loaded.secrets,
             host,
+            reload: None,
         }
     }
 }
@@ -64,7 +69,18 @@ pub(crate) fn open(global: &Global, server: &[String]) -> Result<Opened, Failure
     // The demo's file, or a copy of it, may be named like any other.
     let environment = demo::OnDemand::over(&ProcessEnvironment);
     let loaded = load_inputs(&inputs, &environment)?;
-    Ok(Opened::new(loaded, environment.into_host()))
+    let supplied = environment.supplied();
+    let reload = (!loaded.files.is_empty()).then(|| Reload {
+        files: loaded.files.clone(),
+        load: Arc::new(move || {
+            let supplied = supplied.iter().cloned();
+            load_inputs(&inputs, &Supplied::over(supplied, &ProcessEnvironment))
+        }),
+    });
+    Ok(Opened {
+        reload,
+        ..Opened::new(loaded, environment.into_host())
+    })
 }
 
 /// Reads a scenario with the deployment that it names or holds. The sources of other options would
@@ -87,6 +103,7 @@ pub(crate) fn open_scenario(
         notes: Vec::new(),
         secrets: loaded.secrets,
         host: environment.into_host(),
+        reload: None,
     };
     Ok((opened, loaded.scenario))
 }

@@ -101,7 +101,7 @@ fn own_args() -> Vec<String> {
 }
 
 /// The server itself.
-pub(super) fn server(mode: &str) -> TransportSettings {
+pub(crate) fn server(mode: &str) -> TransportSettings {
     TransportSettings::Stdio {
         command: own(),
         args: own_args(),

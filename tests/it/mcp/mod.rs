@@ -6,6 +6,9 @@ mod process;
 #[path = "../../../src/source/mcp/tests/server.rs"]
 mod server;
 
+pub(crate) use fixture::server;
+pub(crate) use process::runs;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +23,7 @@ use toolcrib::source::{ServerState, ServerStatus, Source as _};
 use toolcrib::tool::{Invocation, ToolResult};
 
 /// Nothing here takes nearly as long; a test that waits in vain fails after it.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A source with one server `m`.
 struct Host {

@@ -25,7 +25,7 @@ fn signal(pid: u32, signal: Signal) {
 }
 
 /// Whether a process runs; one that has ended and is not collected yet does not.
-fn runs(pid: u32) -> bool {
+pub(crate) fn runs(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };

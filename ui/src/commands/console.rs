@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 
 use super::Failure;
-use super::headless::{start, stop};
+use super::headless::{start_to_stay, stop};
 use super::output::colours_wanted;
 use crate::cli::Global;
 use crate::console::{self, Options};
@@ -24,7 +24,7 @@ pub(crate) fn run(global: &Global, server: &[String]) -> Result<(), Failure> {
     logging::start_console(global, &opened.secrets, layer)?;
     let runtime = super::threads()?;
     let result = runtime.block_on(async {
-        let (runtime, host) = start(&opened, global.assembly.as_deref()).await?;
+        let (runtime, host) = start_to_stay(&opened, global.assembly.as_deref()).await?;
         let options = Options {
             read_only: global.read_only,
             ascii: global.ascii,

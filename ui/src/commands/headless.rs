@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib::observe::Snapshot;
-use toolcrib::runtime::{Options, Readiness, Runtime};
+use toolcrib::runtime::{Options, Readiness, Reload, Runtime};
 
 use super::export;
 use super::failure::Failure;
@@ -46,12 +46,30 @@ pub(crate) async fn start(
     opened: &Opened,
     assembly: Option<&str>,
 ) -> Result<(Runtime, Option<demo::Running>), Failure> {
+    start_with(opened, assembly, None).await
+}
+
+/// As [`start`], for a command that goes on until it is ended: what has changed in the files of
+/// the deployment is taken over while it runs.
+pub(crate) async fn start_to_stay(
+    opened: &Opened,
+    assembly: Option<&str>,
+) -> Result<(Runtime, Option<demo::Running>), Failure> {
+    start_with(opened, assembly, opened.reload.clone()).await
+}
+
+async fn start_with(
+    opened: &Opened,
+    assembly: Option<&str>,
+    reload: Option<Reload>,
+) -> Result<(Runtime, Option<demo::Running>), Failure> {
     let options = Options {
         assembly: assembly.map(ToOwned::to_owned),
         own_command: std::env::current_exe().ok(),
         secrets: opened.secrets.clone(),
         warnings: opened.warnings.iter().map(ToString::to_string).collect(),
         traffic: true,
+        reload,
         instruments: export::instruments()?,
         ..Options::default()
     };

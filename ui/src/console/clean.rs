@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib::middleware::PendingApproval;
 use toolcrib::observe::{
-    CallRecord, CatalogChange, DeploymentRow, DeploymentState, RunningRow, Snapshot, StatsRow,
-    Tally, ToolRow,
+    CallRecord, CatalogChange, DeploymentRow, DeploymentState, ReloadRow, RunningRow, Snapshot,
+    StatsRow, Tally, ToolRow,
 };
 use toolcrib::registry::{CatalogDiff, DefinitionChange, Owner, Refusal};
 use toolcrib::session::{BudgetUse, CheckRow, PlayRow, PlayState, PlayedRound, SessionRow};
@@ -361,6 +361,13 @@ impl Words<'_> {
                 other => other.clone(),
             },
             warnings: self.lines(&row.warnings).into(),
+            reload: row.reload.as_ref().map(|reload| {
+                Arc::new(ReloadRow {
+                    at: reload.at,
+                    problems: self.lines(&reload.problems).into(),
+                    done: self.lines(&reload.done).into(),
+                })
+            }),
         }
     }
 

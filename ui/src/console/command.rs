@@ -23,6 +23,8 @@ pub(crate) enum Command {
         server: Arc<str>,
         order: ServerOrder,
     },
+    /// Read the deployment again.
+    Reload { id: OrderId },
     /// Run a call.
     Call { id: OrderId, call: Box<Call> },
     /// Cancel a running call.
@@ -62,7 +64,7 @@ pub(crate) enum Command {
 /// What a command came to.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// Of [`Command::Server`]: a sentence that says what was done.
+    /// Of [`Command::Server`] and [`Command::Reload`]: a sentence that says what was done.
     Server(Result<String, ControlError>),
     /// Of [`Command::Call`].
     Called(Box<Result<Outcome, ControlError>>),

@@ -23,7 +23,7 @@ use super::log::{LogRecord, LogTap};
 use super::pacer::FramePacer;
 use super::screens::traffic;
 use super::shared::Options;
-use super::signals::{End, Resizes};
+use super::signals::{End, HangUps, Resizes};
 use super::state::State;
 use super::terminal::Screen;
 use super::update::update;
@@ -57,6 +57,7 @@ pub(crate) async fn run(
 
 async fn show(runtime: &Runtime, options: Options) -> io::Result<()> {
     let mut end = End::new()?;
+    let mut hang_ups = HangUps::new()?;
     let mut resizes = Resizes::new()?;
     // From here on calls that need an approval are asked for here instead of denied; a console
     // that may not answer leaves them denied.
@@ -85,6 +86,8 @@ async fn show(runtime: &Runtime, options: Options) -> io::Result<()> {
         let event = tokio::select! {
             biased;
             () = end.wait() => return Ok(()),
+            // A terminal that went away is seen by its keys.
+            () = hang_ups.wait() => Event::HangUp,
             typed = keys.recv() => match typed {
                 Some(Typed::Event(event)) => event,
                 Some(Typed::Gone) | None => return Ok(()),
@@ -169,6 +172,9 @@ impl Work {
             } => self.spawn(id, async move {
                 Answer::Server(control.server(&source, &server, order).await)
             }),
+            Command::Reload { id } => {
+                self.spawn(id, async move { Answer::Server(control.reload().await) });
+            }
             Command::Call { id, call } => self.spawn(id, async move {
                 Answer::Called(Box::new(control.call(*call).await))
             }),

@@ -24,6 +24,8 @@ pub(crate) enum Event {
     Snapshot(Arc<Snapshot>),
     /// New lines of the log.
     Logs(Vec<Arc<LogRecord>>),
+    /// The program was asked to read its deployment again.
+    HangUp,
     /// Time went on.
     Tick(Stamp),
     /// A command was carried out.

@@ -123,6 +123,10 @@ pub(crate) enum Action {
     Palette,
     /// Put the newcomer's hint away.
     DismissHint,
+    /// Read the deployment again.
+    Reload,
+    /// Show what there is to say of the deployment.
+    Report,
     /// Reconnect a server now.
     Reconnect,
     /// Probe a server now.
@@ -329,6 +333,8 @@ pub(crate) const KEYMAP: &[Binding] = &[
     row(&[Char('8')], Action::Go(ScreenId::Logs), "logs", None, "show the log"),
     row(&[Char('9')], Action::Go(ScreenId::Chat), "chat", None, "talk to a model that uses the tools"),
     row(&[Char(':'), Ctrl('p')], Action::Palette, "palette", Some("palette"), "every action by its name"),
+    change(&[Ctrl('r')], Action::Reload, "reload", None, "read the deployment again and take over what has changed; the rest goes on"),
+    row(&[Char('!')], Action::Report, "deployment", None, "show the deployment's problems, warnings, and what the last reload did"),
     row(&[Char('?')], Action::Help, "help", Some("help"), "the keys that work here, searchable"),
     row(&[Char('q')], Action::Quit, "quit", Some("quit"), "end; asks while calls that you fired still run"),
     row(&[Ctrl('c')], Action::QuitNow, "quit now", None, "end, whatever runs"),

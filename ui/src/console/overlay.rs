@@ -3,10 +3,12 @@
 mod confirm;
 mod help;
 mod palette;
+mod report;
 
 pub(super) use confirm::Confirm;
 pub(super) use help::Help;
 pub(super) use palette::Palette;
+pub(super) use report::{Report, lines as report_lines};
 
 use super::input::Input;
 
@@ -19,6 +21,8 @@ pub(super) enum Overlay {
     Filter { input: Input, before: String },
     /// The keys that work here.
     Help(Help),
+    /// What there is to say of the deployment.
+    Report(Report),
     /// Every action by name.
     Palette(Palette),
 }

@@ -57,6 +57,8 @@ pub(crate) enum Pending {
     Server(Arc<str>, Arc<str>),
     /// A call that the operator fired.
     Call(CallId),
+    /// To read the deployment again.
+    Reload,
     /// To cancel a call.
     Cancel(CallId),
     /// To let a call run, or not, by the number of the question.
@@ -289,6 +291,16 @@ impl Shared {
             call: Box::new(call),
         });
         id
+    }
+
+    /// Has the deployment read again. While that is under way, asking again does nothing.
+    pub(crate) fn order_reload(&mut self) {
+        if self.pending.values().any(|known| *known == Pending::Reload) {
+            return;
+        }
+        self.say("reading the deployment again");
+        let id = self.expect(Pending::Reload);
+        self.commands.push(Command::Reload { id });
     }
 
     /// Asks a running call to stop.

@@ -1,4 +1,4 @@
-//! The signals that end the console, and the one that tells of a new size.
+//! The signals that end the console, that ask for a reload, and that tell of a new size.
 
 use std::io;
 
@@ -8,7 +8,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(super) struct End {
     interrupt: Signal,
     terminate: Signal,
-    hang_up: Signal,
 }
 
 impl End {
@@ -17,7 +16,6 @@ impl End {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
         })
     }
 
@@ -26,7 +24,24 @@ impl End {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+        }
+    }
+}
+
+/// Somebody asks for the deployment to be read again, or the terminal goes away.
+pub(super) struct HangUps(Signal);
+
+impl HangUps {
+    /// Listens from now on.
+    pub(super) fn new() -> io::Result<Self> {
+        signal(SignalKind::hangup()).map(Self)
+    }
+
+    /// Waits for it.
+    pub(super) async fn wait(&mut self) {
+        // `None` means that the runtime goes down.
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
         }
     }
 }

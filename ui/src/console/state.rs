@@ -115,6 +115,8 @@ impl State {
             | Action::Save
             | Action::Mouse
             | Action::Help
+            | Action::Reload
+            | Action::Report
             | Action::Palette
             | Action::Quit
             | Action::QuitNow => true,

@@ -7,7 +7,8 @@ use super::command::{Answer, Command, OrderId};
 use super::event::Event;
 use super::input::Input;
 use super::keymap::{Action, Binding, Meaning, Press, look_up};
-use super::overlay::{Confirm, Help, Overlay, Palette};
+use super::overlay::{Confirm, Help, Overlay, Palette, Report, report_lines};
+use super::reader::plain;
 use super::screens::ScreenId;
 use super::shared::{Deed, Pending, Request};
 use super::state::{MOST_BACK, State};
@@ -26,6 +27,7 @@ pub(crate) fn update(state: &mut State, event: Event) -> Vec<Command> {
             state.screens.logs.gather(state.shared.newest());
         }
         Event::Logs(lines) => state.screens.logs.take(lines),
+        Event::HangUp => state.shared.order_reload(),
         Event::Tick(now) => state.shared.take_time(now),
         Event::Answered(id, answer) => on_answer(state, id, &answer),
     }
@@ -80,6 +82,8 @@ fn run(state: &mut State, row: &Binding) {
         Action::Quit => quit(state),
         Action::QuitNow => state.shared.command(Command::Quit),
         Action::Help => state.overlay = Some(Overlay::Help(Help::default())),
+        Action::Reload => state.shared.order_reload(),
+        Action::Report => state.overlay = Some(Overlay::Report(Report::default())),
         Action::Palette => state.overlay = Some(Overlay::Palette(Palette::default())),
         Action::Freeze => state.shared.toggle_freeze(),
         Action::Zoom => state.shared.zoomed = !state.shared.zoomed,
@@ -189,7 +193,10 @@ fn serve(state: &mut State, request: Request) {
         Request::Go(id) => jump(state, id),
         Request::Visit(subject) => {
             let id = match subject {
-                Subject::Deployment => return,
+                Subject::Deployment => {
+                    state.overlay = Some(Overlay::Report(Report::default()));
+                    return;
+                }
                 Subject::Server(..) => ScreenId::Sources,
                 Subject::Tool(_) => ScreenId::Tools,
             };
@@ -265,6 +272,29 @@ fn on_overlay_key(state: &mut State, overlay: Overlay, key: KeyEvent) -> Option<
             help.top = help.top.min(rows.saturating_sub(1));
             Some(Overlay::Help(help))
         }
+        Overlay::Report(mut report) => {
+            let last = report_lines(&state.shared).len().saturating_sub(1);
+            match Press::of(key) {
+                Some(Press::Named(KeyCode::Esc | KeyCode::Enter) | Press::Char('q' | '!')) => {
+                    return None;
+                }
+                Some(Press::Named(KeyCode::Down) | Press::Char('j')) => report.top += 1,
+                Some(Press::Named(KeyCode::Up) | Press::Char('k')) => {
+                    report.top = report.top.saturating_sub(1);
+                }
+                Some(Press::Char('y')) => {
+                    let lines = report_lines(&state.shared);
+                    let text: Vec<_> = lines.iter().map(plain).collect();
+                    state.shared.command(Command::Copy(text.join("\n")));
+                    state
+                        .shared
+                        .say("copied what there is to say of the deployment");
+                }
+                _ => {}
+            }
+            report.top = report.top.min(last);
+            Some(Overlay::Report(report))
+        }
         Overlay::Palette(palette) => on_palette_key(state, palette, key),
     }
 }
@@ -331,7 +361,7 @@ fn on_paste(state: &mut State, text: &str) {
         }
         Some(Overlay::Help(help)) => help.input.insert(text),
         Some(Overlay::Palette(palette)) => palette.input.insert(text),
-        Some(Overlay::Confirm(_)) => {}
+        Some(Overlay::Confirm(_) | Overlay::Report(_)) => {}
         None => state
             .screens
             .get_mut(state.screen)
@@ -395,7 +425,7 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
     let screen = match pending {
         Pending::Call(_) | Pending::Cancel(_) => [ScreenId::Tools, ScreenId::Calls].as_slice(),
         Pending::Server(..) => &[ScreenId::Sources],
-        Pending::Save | Pending::Decide(_) => &[],
+        Pending::Save | Pending::Decide(_) | Pending::Reload => &[],
     };
     for id_of_screen in screen {
         state

@@ -153,6 +153,15 @@ impl<'e> OnDemand<'e> {
         }
     }
 
+    /// What files were given, so that they mean the same when they are read again.
+    pub(crate) fn supplied(&self) -> Vec<(&'static str, String)> {
+        let host = self.host.get().and_then(Option::as_ref);
+        let values = host.map(Host::variables).into_iter().flatten();
+        values
+            .filter(|(name, _)| self.otherwise.get(name).is_none())
+            .collect()
+    }
+
     /// The host, if a file asked for its server.
     pub(crate) fn into_host(self) -> Option<Host> {
         let host = self.host.into_inner().flatten();

@@ -89,6 +89,9 @@ fn keys(state: &State) -> Vec<(Pair, u8)> {
                 ("esc", "close"),
             ]);
         }
+        Some(Overlay::Report(_)) => {
+            return pairs(&[("up/down", "scroll"), ("y", "copy"), ("esc", "close")]);
+        }
         Some(Overlay::Palette(_)) => {
             return pairs(&[
                 ("type", "a name"),

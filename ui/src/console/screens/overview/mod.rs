@@ -187,9 +187,6 @@ impl Overview {
     fn open(&self, shared: &mut Shared) {
         match self.focus() {
             Focus::Attention => match self.item() {
-                Some(item) if item.subject == Subject::Deployment => {
-                    shared.say(item.text.clone());
-                }
                 Some(item) => shared.request(Request::Visit(item.subject.clone())),
                 None => {}
             },
