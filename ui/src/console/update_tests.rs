@@ -301,7 +301,7 @@ fn the_help_names_every_key_and_can_be_searched() {
         let key = match row.keys.first() {
             Some(key) => key.label(),
             // The palette alone does it; a long name is cut.
-            None => format!(": {}", &row.name[..12]),
+            None => format!(": {}", row.name.get(..12).unwrap_or(row.name)),
         };
         assert!(
             help.contains(&key) && help.contains(&row.about[..12]),
