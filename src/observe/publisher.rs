@@ -156,6 +156,7 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         servers,
         shelves: feed
             .sources
+            .all()
             .iter()
             .filter_map(|source| source.shelf())
             .collect(),
