@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib::deployment::{
-    Deployment, Input, Loaded, Problem, ProcessEnvironment, import::Note, load_inputs,
+    Deployment, Input, Loaded, Problem, ProcessEnvironment, Supplied, import::Note, load_inputs,
 };
 use toolcrib::runtime::Reload;
 use toolcrib::scenario::{self, Scenario};
