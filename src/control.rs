@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::executor::Outcome;
 use crate::middleware::settings::MiddlewareSettings;
 use crate::middleware::{Decision, LayerError};
+use crate::source::mcp::Answer;
 use crate::source::{OrderError, ServerOrder};
 use crate::tool::{Call, CallId};
 
@@ -36,8 +37,19 @@ pub(crate) enum Order {
         order: LayerOrder,
         reply: oneshot::Sender<Result<(), LayerError>>,
     },
+    Accept {
+        source: String,
+        server: String,
+        tool: Option<String>,
+        reply: oneshot::Sender<Result<String, OrderError>>,
+    },
     Reload {
         reply: oneshot::Sender<Result<String, OrderError>>,
+    },
+    Reply {
+        question: u64,
+        answer: Answer,
+        reply: oneshot::Sender<bool>,
     },
     Answer {
         question: u64,
@@ -155,6 +167,43 @@ impl Control {
         self.ask(|reply| Order::Layer {
             layer,
             order,
+            reply,
+        })
+        .await?
+        .map_err(Into::into)
+    }
+
+    /// Answers what a server asked of an operator (rule 8.12); `false` when the question is not
+    /// open any more.
+    ///
+    /// # Errors
+    /// When the runtime is shut down.
+    pub async fn reply(&self, question: u64, answer: Answer) -> Result<bool, ControlError> {
+        self.ask(|reply| Order::Reply {
+            question,
+            answer,
+            reply,
+        })
+        .await
+    }
+
+    /// Accepts definitions that the `pin` file of a server holds back: one tool, or all that it
+    /// offers now (rule 8.1). Answers with a sentence that says what was done.
+    ///
+    /// # Errors
+    /// When there is nothing to accept, the server is unknown, or the runtime is shut down.
+    pub async fn accept(
+        &self,
+        source: &str,
+        server: &str,
+        tool: Option<&str>,
+    ) -> Result<String, ControlError> {
+        let (source, server) = (source.to_owned(), server.to_owned());
+        let tool = tool.map(str::to_owned);
+        self.ask(|reply| Order::Accept {
+            source,
+            server,
+            tool,
             reply,
         })
         .await?

@@ -29,6 +29,8 @@ pub enum Subject {
     Server(Arc<str>, Arc<str>),
     /// A tool.
     Tool(Arc<str>),
+    /// A question of a server, by its number.
+    Question(u64),
 }
 
 /// One thing to look at.
@@ -51,6 +53,7 @@ pub fn attention(snapshot: &Snapshot) -> Vec<Attention> {
         .iter()
         .flat_map(|server| of_server(server))
         .collect();
+    found.extend(asking(snapshot));
     found.extend(not_reloaded(snapshot));
     found.extend(changed_tools(snapshot));
     found.extend(snapshot.refusals.iter().map(|refusal| Attention {
@@ -149,13 +152,36 @@ fn of_server(server: &ServerStatus) -> Vec<Attention> {
         text,
         since: Some(server.since),
     });
+    let held = (!server.held.is_empty()).then(|| Attention {
+        severity: Severity::Warning,
+        subject: subject.clone(),
+        text: match server.held.len() {
+            1 => "a tool is held back until you accept its definition".to_owned(),
+            count => format!("{count} tools are held back until you accept their definitions"),
+        },
+        since: None,
+    });
     let warnings = server.warnings.iter().map(|warning| Attention {
         severity: Severity::Warning,
         subject: subject.clone(),
         text: warning.clone(),
         since: None,
     });
-    state.into_iter().chain(warnings).collect()
+    state.into_iter().chain(held).chain(warnings).collect()
+}
+
+/// Servers that wait for an operator.
+fn asking(snapshot: &Snapshot) -> impl Iterator<Item = Attention> {
+    snapshot.questions.iter().map(|question| Attention {
+        severity: Severity::Warning,
+        subject: Subject::Question(question.id),
+        text: format!(
+            "server `{}` waits for your answer (`{}`)",
+            question.server,
+            question.kind.method()
+        ),
+        since: Some(question.asked),
+    })
 }
 
 /// The file was changed and is broken: what runs is not what it says.

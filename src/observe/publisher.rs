@@ -21,6 +21,7 @@ use crate::executor::{Executor, InFlight};
 use crate::middleware::{Approvals, LayerStatus};
 use crate::registry::{Catalog, Entry};
 use crate::session::{BudgetUse, Directory, Discovery, SessionRow, SessionStatus};
+use crate::source::mcp::{PendingQuestion, Questions};
 use crate::source::{ServerRows, ServerState, Source, SourceSet};
 use crate::tool::Progress;
 
@@ -53,6 +54,8 @@ pub struct Feed {
     pub approvals: Approvals,
     /// The sessions.
     pub sessions: Directory,
+    /// What servers ask of an operator.
+    pub questions: Questions,
     /// The messages on the wire, where they are recorded.
     pub traffic: Option<Arc<Traffic>>,
     /// Set once the runtime stops.
@@ -170,6 +173,7 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         approvals: Arc::clone(&feed.approvals.pending().borrow()),
         worst_budget: worst_budget(&sessions),
         sessions,
+        questions: questions(feed),
         traffic: feed
             .traffic
             .as_ref()
@@ -187,6 +191,22 @@ fn worst_budget(sessions: &[Arc<SessionRow>]) -> Option<BudgetUse> {
         true => other,
         false => worst,
     })
+}
+
+/// A server may repeat what it was given.
+fn questions(feed: &Feed) -> Arc<[Arc<PendingQuestion>]> {
+    let secrets = feed.hub.secrets();
+    let pending = Arc::clone(&feed.questions.pending().borrow());
+    if secrets.is_empty() {
+        return pending;
+    }
+    let masked = pending.iter().map(|question| {
+        Arc::new(PendingQuestion {
+            params: secrets.mask_json(&question.params),
+            ..PendingQuestion::clone(question)
+        })
+    });
+    masked.collect()
 }
 
 /// Settings may hold what environment expansion put there.

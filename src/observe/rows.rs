@@ -13,6 +13,7 @@ use crate::middleware::{LayerStatus, PendingApproval};
 use crate::registry::{CatalogDiff, Owner, Refusal};
 use crate::session::{BudgetUse, SessionRow};
 use crate::source::ServerRows;
+use crate::source::mcp::PendingQuestion;
 use crate::source::skills::Shelf;
 use crate::tool::{CallId, Definition, Hints, Progress};
 
@@ -203,6 +204,8 @@ pub struct Snapshot {
     pub sessions: Arc<[Arc<SessionRow>]>,
     /// The fullest visible set of the sessions that go on.
     pub worst_budget: Option<BudgetUse>,
+    /// What servers ask of an operator, the oldest first, secrets masked.
+    pub questions: Arc<[Arc<PendingQuestion>]>,
     /// The newest messages on the wire; none unless they are recorded.
     pub traffic: TrafficRows,
 }

@@ -20,7 +20,7 @@ use crate::middleware::{self, Approvals, BuildContext, Chain};
 use crate::observe::{AssemblyRow, Event, Feed, Hub, Publisher, Traffic};
 use crate::registry::{Owner, Registry};
 use crate::session::{Directory, Discovery};
-use crate::source::mcp::FrameSink;
+use crate::source::mcp::{FrameSink, Questions};
 use crate::source::{ServerRows, Source, SourceSet};
 
 pub(super) async fn start(
@@ -77,6 +77,7 @@ pub(super) async fn start(
         executor: executor.clone(),
         hub: Arc::clone(&hub),
         approvals: options.approvals.clone(),
+        questions: options.questions.clone(),
         sessions: directory.clone(),
         traffic,
         stopping: Arc::clone(&stopping),
@@ -89,10 +90,12 @@ pub(super) async fn start(
         reloader: Arc::clone(&reloader),
         hub: Arc::clone(&hub),
         approvals: options.approvals.clone(),
+        questions: options.questions.clone(),
     };
     tasks.push(task(publisher.run()));
     tasks.push(task(orders::take(desk, taken)));
     tasks.push(follow_approvals(&options.approvals, &hub));
+    tasks.push(follow_questions(&options.questions, &hub));
     tasks.push(follow_sessions(&directory, &hub));
     tasks.push(task(settle(sources.all(), Arc::clone(&registry))));
     for source in sources.all().iter() {
@@ -227,6 +230,17 @@ fn follow_registry(registry: &Registry, hub: &Arc<Hub>) -> AbortOnDropHandle<()>
                 }
                 Err(RecvError::Closed) => break,
             }
+        }
+    })
+}
+
+/// The same for what servers ask.
+fn follow_questions(questions: &Questions, hub: &Arc<Hub>) -> AbortOnDropHandle<()> {
+    let mut pending = questions.pending();
+    let hub = Arc::clone(hub);
+    task(async move {
+        while pending.changed().await.is_ok() {
+            hub.touch();
         }
     })
 }

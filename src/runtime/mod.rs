@@ -24,6 +24,7 @@ use crate::registry::{CloseFailure, Registry};
 use crate::secrets::Secrets;
 use crate::session::{Directory, Discovery, SessionDriver, SessionKind};
 use crate::source::SourceSet;
+use crate::source::mcp::Questions;
 
 pub use readiness::{NotReady, Readiness};
 
@@ -47,6 +48,9 @@ pub struct Options {
     /// The desk at which an operator answers what the layer `approval` asks; a console that can
     /// answer attaches to it.
     pub approvals: Approvals,
+    /// The desk at which an operator answers what servers ask; a host that can answer attaches to
+    /// it before it starts the runtime.
+    pub questions: Questions,
     /// How the deployment is read again, where it comes from files that may change (rule 10.5).
     pub reload: Option<Reload>,
     /// What the layer `telemetry` tells of every call, if the host exports anything.

@@ -9,6 +9,7 @@ use crate::control::{LayerOrder, Order};
 use crate::executor::Executor;
 use crate::middleware::Approvals;
 use crate::observe::Hub;
+use crate::source::mcp::Questions;
 use crate::source::{OrderError, SourceSet};
 
 /// What orders act on.
@@ -19,6 +20,7 @@ pub(super) struct Desk {
     pub(super) reloader: Arc<Reloader>,
     pub(super) hub: Arc<Hub>,
     pub(super) approvals: Approvals,
+    pub(super) questions: Questions,
 }
 
 /// Takes orders until the last [`crate::control::Control`] is gone. Work runs on tasks of its own,
@@ -64,6 +66,30 @@ async fn carry_out(desk: Desk, order: Order) {
             reply,
         } => {
             let _ = reply.send(desk.approvals.answer(question, decision));
+        }
+        Order::Reply {
+            question,
+            answer,
+            reply,
+        } => {
+            let _ = reply.send(desk.questions.answer(question, answer));
+        }
+        Order::Accept {
+            source,
+            server,
+            tool,
+            reply,
+        } => {
+            let sources = desk.sources.all();
+            let found = sources.iter().find(|known| known.name() == source);
+            let answer = match found {
+                Some(found) => found.accept(&server, tool.as_deref()).await,
+                None => Err(OrderError::UnknownServer {
+                    source_name: source,
+                    server,
+                }),
+            };
+            let _ = reply.send(answer);
         }
         Order::Reload { reply } => {
             let _ = reply.send(desk.reloader.reload().await);

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 pub use set::SourceSet;
 pub use status::{
-    Failure, FailureKind, Launch, LogLine, LogOrigin, Proofs, ServerInfo, ServerState,
+    Failure, FailureKind, HeldTool, Launch, LogLine, LogOrigin, Proofs, ServerInfo, ServerState,
     ServerStatus, Transition, Transport,
 };
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::clock::Stamp;
+use crate::tool::Definition;
 
 /// How a server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -254,6 +255,16 @@ pub struct Transition {
     pub attempt: u32,
 }
 
+/// A tool that is offered and not registered, because its definition was not accepted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeldTool {
+    /// What the server offers.
+    pub definition: Definition,
+    /// What was accepted under this name and seen by this process; absent when the name is new, or
+    /// changed before the start.
+    pub accepted: Option<Definition>,
+}
+
 /// Everything about one server now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServerStatus {
@@ -291,10 +302,14 @@ pub struct ServerStatus {
     pub tools: usize,
     /// Things that an operator should know: repeated names, mapped names, stray output.
     pub warnings: Arc<[String]>,
+    /// Tools that its `pin` file holds back until an operator accepts them (rule 8.1).
+    pub held: Arc<[HeldTool]>,
     /// When each light was last good.
     pub proofs: Proofs,
     /// Round trip of the newest probe.
     pub ping: Option<Duration>,
+    /// Round trips of the newest probes, the oldest first (ring of 60).
+    pub pings: Arc<[Duration]>,
     /// The newest lines of its log, oldest first (ring of 1,000; rule 8.12).
     pub log: Arc<[LogLine]>,
     /// How many lines the ring has dropped.

@@ -12,7 +12,7 @@ use toolcrib::source::{Launch, ServerState, ServerStatus};
 use toolcrib::tool::{Call, ToolResult};
 
 /// How long a server may take to do what is expected of it; a slow machine starts Node twice.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Host {
     pub(crate) runtime: Runtime,

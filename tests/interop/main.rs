@@ -9,6 +9,7 @@
     reason = "what fails here fails the test"
 )]
 
+mod conformance;
 mod host;
 mod http;
 mod stdio;

@@ -11,11 +11,15 @@ use super::{ServerSettings, TransportSettings};
 use crate::clock::Stamp;
 use crate::secrets::Secrets;
 use crate::source::{
-    Failure, Launch, Proofs, ServerInfo, ServerRows, ServerState, ServerStatus, Transition,
+    Failure, HeldTool, Launch, Proofs, ServerInfo, ServerRows, ServerState, ServerStatus,
+    Transition,
 };
 
 /// How many changes of state are kept; the oldest go first.
 const HISTORY: usize = 200;
+
+/// How many round trips are kept; the oldest go first.
+const PINGS: usize = 60;
 
 /// How many warnings are kept; a server that keeps causing them adds nothing after that.
 const WARNINGS: usize = 50;
@@ -85,8 +89,10 @@ impl Board {
             instructions: None,
             tools: 0,
             warnings: prefix_warning(settings).into_iter().collect(),
+            held: Arc::default(),
             proofs: Proofs::default(),
             ping: None,
+            pings: Arc::default(),
             log: Arc::default(),
             log_dropped: 0,
             history: Arc::default(),
@@ -172,8 +178,9 @@ impl Board {
         self.status.proofs.reachable = Some(Stamp::now());
     }
 
-    pub(super) fn listed(&mut self, tools: usize, warnings: Vec<String>) {
+    pub(super) fn listed(&mut self, tools: usize, held: Vec<HeldTool>, warnings: Vec<String>) {
         self.status.tools = tools;
+        self.status.held = held.into();
         self.status.proofs.tools = Some(Stamp::now());
         self.listed = warnings;
         self.show_warnings();
@@ -197,6 +204,9 @@ impl Board {
 
     pub(super) fn set_ping(&mut self, ping: Duration) {
         self.status.ping = Some(ping);
+        let skip = (self.status.pings.len() + 1).saturating_sub(PINGS);
+        let kept = self.status.pings.iter().skip(skip).copied();
+        self.status.pings = kept.chain([ping]).collect();
     }
 
     pub(super) fn set_pid(&mut self, new: Option<u32>) {

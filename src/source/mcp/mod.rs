@@ -11,6 +11,7 @@ mod frames;
 mod link;
 mod log;
 mod names;
+mod operator;
 mod pin;
 mod question;
 mod ready;
@@ -30,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use frames::{Direction, Frame, FrameKind, FrameSink};
+pub use operator::{PendingQuestion, Questions, Seat};
 pub use question::{Answer, Desk, NoDesk, Question, QuestionKind};
 pub use ready::NotReady;
 pub use settings::{Backoff, Liveness, McpSettings, Protocol, ServerSettings, TransportSettings};

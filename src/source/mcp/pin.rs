@@ -9,12 +9,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::translate::Listing;
+use crate::source::HeldTool;
+use crate::tool::Definition;
 
 /// The accepted definitions of one server.
 #[derive(Debug)]
 pub(super) struct Pins {
     file: PathBuf,
     accepted: Accepted,
+    /// The newest definition that was accepted under each name, as far as this process saw it.
+    seen: BTreeMap<String, Definition>,
 }
 
 #[derive(Debug)]
@@ -39,11 +43,15 @@ impl Pins {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Accepted::Nothing,
             Err(error) => Accepted::Unreadable(format!("{}: {error}", file.display())),
         };
-        Self { file, accepted }
+        Self {
+            file,
+            accepted,
+            seen: BTreeMap::new(),
+        }
     }
 
-    /// Takes out of the listing what is not accepted, with a warning for each.
-    pub(super) fn sift(&mut self, listing: &mut Listing) {
+    /// Takes out of the listing what is not accepted, with a warning for each, and gives it.
+    pub(super) fn sift(&mut self, listing: &mut Listing) -> Vec<HeldTool> {
         if matches!(self.accepted, Accepted::Nothing) {
             let first = hashes(listing);
             match self.write(&first) {
@@ -56,7 +64,8 @@ impl Pins {
             }
             // Accepted for this run, even if the file cannot be written.
             self.accepted = Accepted::Known(first);
-            return;
+            self.remember(listing);
+            return Vec::new();
         }
         let warnings = &mut listing.warnings;
         let known = match &self.accepted {
@@ -67,6 +76,8 @@ impl Pins {
                 None
             }
         };
+        let mut held = Vec::new();
+        let seen = &self.seen;
         listing.tools.retain(|tool| {
             let name = tool.definition.name();
             let pinned = known.and_then(|known| known.get(name));
@@ -79,8 +90,23 @@ impl Pins {
                 };
                 warnings.push(format!("`{name}` is held back: {what}"));
             }
+            if !good {
+                held.push(HeldTool {
+                    definition: tool.definition.clone(),
+                    accepted: seen.get(name).cloned(),
+                });
+            }
             good
         });
+        self.remember(listing);
+        held
+    }
+
+    fn remember(&mut self, accepted: &Listing) {
+        for tool in &accepted.tools {
+            let name = tool.definition.name().to_owned();
+            self.seen.insert(name, tool.definition.clone());
+        }
     }
 
     /// Accepts what the server offers now under one name, or everything.

@@ -5,6 +5,7 @@ mod http;
 mod process;
 #[path = "../../../src/source/mcp/tests/server.rs"]
 mod server;
+mod soak;
 
 pub(crate) use fixture::server;
 pub(crate) use process::runs;

@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal as _};
 use super::Failure;
 use super::headless::{start_to_stay, stop};
 use super::output::colours_wanted;
+use toolcrib::source::mcp::Questions;
+
 use crate::cli::Global;
 use crate::console::{self, Options};
 use crate::{logging, opening};
@@ -24,7 +26,11 @@ pub(crate) fn run(global: &Global, server: &[String]) -> Result<(), Failure> {
     logging::start_console(global, &opened.secrets, layer)?;
     let runtime = super::threads()?;
     let result = runtime.block_on(async {
-        let (runtime, host) = start_to_stay(&opened, global.assembly.as_deref()).await?;
+        // Before the first server connects: it is told then whether it may ask. A console that may
+        // not answer leaves everything declined.
+        let questions = Questions::default();
+        let _seat = (!global.read_only).then(|| questions.attach());
+        let (runtime, host) = start_to_stay(&opened, global.assembly.as_deref(), questions).await?;
         let options = Options {
             read_only: global.read_only,
             ascii: global.ascii,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use toolcrib::observe::Snapshot;
 use toolcrib::runtime::{Options, Readiness, Reload, Runtime};
+use toolcrib::source::mcp::Questions;
 
 use super::export;
 use super::failure::Failure;
@@ -46,22 +47,25 @@ pub(crate) async fn start(
     opened: &Opened,
     assembly: Option<&str>,
 ) -> Result<(Runtime, Option<demo::Running>), Failure> {
-    start_with(opened, assembly, None).await
+    start_with(opened, assembly, None, Questions::default()).await
 }
 
 /// As [`start`], for a command that goes on until it is ended: what has changed in the files of
-/// the deployment is taken over while it runs.
+/// the deployment is taken over while it runs. What servers ask goes to the desk; where nobody has
+/// taken a seat at it, it is declined.
 pub(crate) async fn start_to_stay(
     opened: &Opened,
     assembly: Option<&str>,
+    questions: Questions,
 ) -> Result<(Runtime, Option<demo::Running>), Failure> {
-    start_with(opened, assembly, opened.reload.clone()).await
+    start_with(opened, assembly, opened.reload.clone(), questions).await
 }
 
 async fn start_with(
     opened: &Opened,
     assembly: Option<&str>,
     reload: Option<Reload>,
+    questions: Questions,
 ) -> Result<(Runtime, Option<demo::Running>), Failure> {
     let options = Options {
         assembly: assembly.map(ToOwned::to_owned),
@@ -70,6 +74,7 @@ async fn start_with(
         warnings: opened.warnings.iter().map(ToString::to_string).collect(),
         traffic: true,
         reload,
+        questions,
         instruments: export::instruments()?,
         ..Options::default()
     };

@@ -13,7 +13,8 @@ use toolcrib::observe::{
 };
 use toolcrib::registry::{CatalogDiff, DefinitionChange, Owner, Refusal};
 use toolcrib::session::{BudgetUse, CheckRow, PlayRow, PlayState, PlayedRound, SessionRow};
-use toolcrib::source::{Failure, FailureKind, Launch, LogLine, ServerStatus, Transition};
+use toolcrib::source::mcp::PendingQuestion;
+use toolcrib::source::{Failure, FailureKind, HeldTool, Launch, LogLine, ServerStatus, Transition};
 use toolcrib::tool::{Definition, Progress};
 
 use crate::text::{Lines, Marks, clean, clean_name};
@@ -160,6 +161,18 @@ impl Cleaner {
             .iter()
             .map(|question| Arc::new(words.approval(question)))
             .collect();
+        let questions = snapshot
+            .questions
+            .iter()
+            .map(|question| {
+                // What it asks is cleaned where it is drawn: the answer has to fit it as it came.
+                Arc::new(PendingQuestion {
+                    source: words.name(&question.source),
+                    server: words.name(&question.server),
+                    ..PendingQuestion::clone(question)
+                })
+            })
+            .collect();
         let refusals = snapshot
             .refusals
             .iter()
@@ -176,6 +189,7 @@ impl Cleaner {
             changes,
             stats,
             approvals,
+            questions,
             sessions,
             worst_budget: snapshot.worst_budget.as_ref().map(|used| BudgetUse {
                 session: words.name(&used.session),
@@ -559,6 +573,17 @@ impl Words<'_> {
                     .map_or_else(|| Arc::clone(text), Into::into)
             }),
             warnings: self.lines(&server.warnings).into(),
+            held: server
+                .held
+                .iter()
+                .map(|tool| HeldTool {
+                    definition: self.definition(&tool.definition),
+                    accepted: tool
+                        .accepted
+                        .as_ref()
+                        .map(|definition| self.definition(definition)),
+                })
+                .collect(),
             log: self.log(&server.log),
             history: server
                 .history

@@ -23,6 +23,18 @@ pub(crate) enum Command {
         server: Arc<str>,
         order: ServerOrder,
     },
+    /// Accept what the pin file of a server holds back.
+    Accept {
+        id: OrderId,
+        source: Arc<str>,
+        server: Arc<str>,
+    },
+    /// Answer what a server asked.
+    Reply {
+        id: OrderId,
+        question: u64,
+        answer: toolcrib::source::mcp::Answer,
+    },
     /// Read the deployment again.
     Reload { id: OrderId },
     /// Run a call.
@@ -64,13 +76,13 @@ pub(crate) enum Command {
 /// What a command came to.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// Of [`Command::Server`] and [`Command::Reload`]: a sentence that says what was done.
+    /// Of [`Command::Server`], [`Command::Accept`] and [`Command::Reload`]: a sentence that says what was done.
     Server(Result<String, ControlError>),
     /// Of [`Command::Call`].
     Called(Box<Result<Outcome, ControlError>>),
     /// Of [`Command::Cancel`]: whether such a call ran.
     Cancelled(Result<bool, ControlError>),
-    /// Of [`Command::Decide`]: whether the question was still open.
+    /// Of [`Command::Decide`] and [`Command::Reply`]: whether the question was still open.
     Decided(Result<bool, ControlError>),
     /// Of [`Command::Save`], [`Command::SaveParts`] and [`Command::SaveFrames`]: where it was written, or why not.
     Saved(Result<String, String>),

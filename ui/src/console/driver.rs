@@ -172,6 +172,16 @@ impl Work {
             } => self.spawn(id, async move {
                 Answer::Server(control.server(&source, &server, order).await)
             }),
+            Command::Accept { id, source, server } => self.spawn(id, async move {
+                Answer::Server(control.accept(&source, &server, None).await)
+            }),
+            Command::Reply {
+                id,
+                question,
+                answer,
+            } => self.spawn(id, async move {
+                Answer::Decided(control.reply(question, answer).await)
+            }),
             Command::Reload { id } => {
                 self.spawn(id, async move { Answer::Server(control.reload().await) });
             }

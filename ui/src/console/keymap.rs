@@ -127,6 +127,10 @@ pub(crate) enum Action {
     Reload,
     /// Show what there is to say of the deployment.
     Report,
+    /// Answer what a server asks.
+    AnswerServer,
+    /// Accept the definitions that a server's pin file holds back.
+    Accept,
     /// Reconnect a server now.
     Reconnect,
     /// Probe a server now.
@@ -264,6 +268,8 @@ pub(crate) const KEYMAP: &[Binding] = &[
     change(&[Char('r')], Action::Reconnect, "reconnect", Some("reconnect"), "drop the connection of the selected server, if any, and connect now"),
     change(&[Char('p')], Action::Probe, "probe", Some("probe"), "prove now that the selected server answers"),
     change(&[Char('D')], Action::Toggle, "disable or enable", Some("disable/enable"), "disconnect the selected server until you enable it again; asks first"),
+    change(&[Char('A')], Action::Accept, "accept definitions", Some("accept"), "accept the definitions of the selected server that its pin file holds back; asks first"),
+    change(&[Char('b')], Action::AnswerServer, "answer a server", Some("answer"), "answer or decline what a server asks, the oldest question first"),
     change(&[Char('e')], Action::Exposure, "exposure", Some("exposure"), "change how the selected tool comes into view, in this process only"),
     change(&[Char('r')], Action::Repeat, "repeat the call", Some("repeat"), "open the form with the arguments of the selected call"),
     change(&[Char('X')], Action::Cancel, "cancel the call", Some("cancel"), "ask the selected running call to stop; asks first"),

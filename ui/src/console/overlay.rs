@@ -1,10 +1,14 @@
 //! What lies over a screen and has the keys: a question, the filter's line, the help, the palette.
 
+mod ask;
+#[cfg(test)]
+mod ask_tests;
 mod confirm;
 mod help;
 mod palette;
 mod report;
 
+pub(super) use ask::{Ask, Asked, KEYS as ASK_KEYS};
 pub(super) use confirm::Confirm;
 pub(super) use help::Help;
 pub(super) use palette::Palette;
@@ -15,6 +19,8 @@ use super::input::Input;
 /// At most one thing lies over the screen.
 #[derive(Debug)]
 pub(super) enum Overlay {
+    /// What a server asks.
+    Ask(Box<Ask>),
     /// A question that wants a yes.
     Confirm(Confirm),
     /// The line that `/` opens. `before` is what `esc` brings back.

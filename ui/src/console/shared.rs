@@ -98,6 +98,8 @@ pub(crate) enum Request {
 pub(crate) enum Deed {
     /// Give an order to a server.
     Server(Arc<str>, Arc<str>, ServerOrder),
+    /// Accept what the pin file of a server holds back.
+    Accept(Arc<str>, Arc<str>),
     /// Cancel a running call.
     Cancel(CallId),
     /// Answer a question of the layer `approval`.
@@ -291,6 +293,24 @@ impl Shared {
             call: Box::new(call),
         });
         id
+    }
+
+    /// Accepts what the pin file of a server holds back.
+    pub(crate) fn order_accept(&mut self, source: &Arc<str>, server: &Arc<str>) {
+        let id = self.expect(Pending::Server(Arc::clone(source), Arc::clone(server)));
+        let source = self.cleaner.original(source);
+        let server = self.cleaner.original(server);
+        self.commands.push(Command::Accept { id, source, server });
+    }
+
+    /// Answers what a server asked.
+    pub(crate) fn order_reply(&mut self, question: u64, answer: toolcrib::source::mcp::Answer) {
+        let id = self.expect(Pending::Decide(question));
+        self.commands.push(Command::Reply {
+            id,
+            question,
+            answer,
+        });
     }
 
     /// Has the deployment read again. While that is under way, asking again does nothing.

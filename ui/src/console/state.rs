@@ -103,6 +103,7 @@ impl State {
     pub(crate) fn can(&self, action: Action) -> bool {
         let screen = self.screen();
         match action {
+            Action::AnswerServer => !self.shared.newest().questions.is_empty(),
             Action::Go(id) => id != self.screen,
             Action::Back => {
                 self.shared.zoomed

@@ -7,7 +7,7 @@ use super::command::{Answer, Command, OrderId};
 use super::event::Event;
 use super::input::Input;
 use super::keymap::{Action, Binding, Meaning, Press, look_up};
-use super::overlay::{Confirm, Help, Overlay, Palette, Report, report_lines};
+use super::overlay::{Ask, Asked, Confirm, Help, Overlay, Palette, Report, report_lines};
 use super::reader::plain;
 use super::screens::ScreenId;
 use super::shared::{Deed, Pending, Request};
@@ -24,6 +24,7 @@ pub(crate) fn update(state: &mut State, event: Event) -> Vec<Command> {
         Event::Resize(columns, rows) => state.shared.size = (columns, rows),
         Event::Snapshot(snapshot) => {
             state.shared.take_snapshot(&snapshot);
+            drop_old_question(state);
             state.screens.logs.gather(state.shared.newest());
         }
         Event::Logs(lines) => state.screens.logs.take(lines),
@@ -82,6 +83,7 @@ fn run(state: &mut State, row: &Binding) {
         Action::Quit => quit(state),
         Action::QuitNow => state.shared.command(Command::Quit),
         Action::Help => state.overlay = Some(Overlay::Help(Help::default())),
+        Action::AnswerServer => open_question(state, None),
         Action::Reload => state.shared.order_reload(),
         Action::Report => state.overlay = Some(Overlay::Report(Report::default())),
         Action::Palette => state.overlay = Some(Overlay::Palette(Palette::default())),
@@ -193,6 +195,7 @@ fn serve(state: &mut State, request: Request) {
         Request::Go(id) => jump(state, id),
         Request::Visit(subject) => {
             let id = match subject {
+                Subject::Question(id) => return open_question(state, Some(id)),
                 Subject::Deployment => {
                     state.overlay = Some(Overlay::Report(Report::default()));
                     return;
@@ -221,6 +224,7 @@ fn serve(state: &mut State, request: Request) {
 fn perform(state: &mut State, deed: Deed) {
     match deed {
         Deed::Server(source, server, order) => state.shared.order_server(source, server, order),
+        Deed::Accept(source, server) => state.shared.order_accept(&source, &server),
         Deed::Decide(question, decision) => state.shared.order_decide(question, decision),
         Deed::Cancel(call) => {
             state.shared.order_cancel(call);
@@ -229,6 +233,39 @@ fn perform(state: &mut State, deed: Deed) {
             state.shared.order_call(*call);
         }
         Deed::Quit => state.shared.command(Command::Quit),
+    }
+}
+
+/// Opens a question of a server; without a number the oldest.
+fn open_question(state: &mut State, id: Option<u64>) {
+    if state.shared.options.read_only {
+        return state
+            .shared
+            .complain("answering is refused: this console was started with --read-only");
+    }
+    let questions = &state.shared.newest().questions;
+    let found = questions
+        .iter()
+        .find(|question| id.is_none_or(|id| question.id == id));
+    let ask = found.and_then(|question| Ask::new(question, state.shared.theme.marks));
+    match ask {
+        Some(ask) => state.overlay = Some(Overlay::Ask(Box::new(ask))),
+        None => state.shared.complain("the question is not open any more"),
+    }
+}
+
+/// Puts an opened question away that nobody waits for any more.
+fn drop_old_question(state: &mut State) {
+    let Some(Overlay::Ask(ask)) = &state.overlay else {
+        return;
+    };
+    let id = ask.id();
+    let questions = &state.shared.newest().questions;
+    if !questions.iter().any(|question| question.id == id) {
+        state.overlay = None;
+        state
+            .shared
+            .complain("the server does not wait for that answer any more");
     }
 }
 
@@ -272,6 +309,23 @@ fn on_overlay_key(state: &mut State, overlay: Overlay, key: KeyEvent) -> Option<
             help.top = help.top.min(rows.saturating_sub(1));
             Some(Overlay::Help(help))
         }
+        Overlay::Ask(mut ask) => match ask.key(key) {
+            Asked::Open => Some(Overlay::Ask(ask)),
+            Asked::Refused(why) => {
+                state.shared.complain(why);
+                Some(Overlay::Ask(ask))
+            }
+            Asked::Later => {
+                state
+                    .shared
+                    .say("it waits for your answer; b comes back to it");
+                None
+            }
+            Asked::Answer(answer) => {
+                state.shared.order_reply(ask.id(), answer);
+                None
+            }
+        },
         Overlay::Report(mut report) => {
             let last = report_lines(&state.shared).len().saturating_sub(1);
             match Press::of(key) {
@@ -358,6 +412,11 @@ fn on_paste(state: &mut State, text: &str) {
             input.insert(text);
             let text = input.text().to_owned();
             set_filter(state, &text);
+        }
+        Some(Overlay::Ask(ask)) => {
+            if let Err(why) = ask.paste(text) {
+                state.shared.complain(why);
+            }
         }
         Some(Overlay::Help(help)) => help.input.insert(text),
         Some(Overlay::Palette(palette)) => palette.input.insert(text),

@@ -37,7 +37,11 @@ fn footer(state: &State) -> String {
 
 fn ids(commands: &[Command]) -> Vec<OrderId> {
     let id = |command: &Command| match command {
-        Command::Server { id, .. } | Command::Reload { id } | Command::Call { id, .. } => Some(*id),
+        Command::Server { id, .. }
+        | Command::Reload { id }
+        | Command::Accept { id, .. }
+        | Command::Reply { id, .. }
+        | Command::Call { id, .. } => Some(*id),
         Command::Cancel { id, .. }
         | Command::Decide { id, .. }
         | Command::Save { id, .. }

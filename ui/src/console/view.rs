@@ -39,6 +39,7 @@ pub(crate) fn view(state: &State, frame: &mut Frame<'_>) {
             let rows = help.rows(|row| state.works(row));
             help.view(&rows, &state.shared, frame, body);
         }
+        Some(Overlay::Ask(ask)) => ask.view(&state.shared, frame, body),
         Some(Overlay::Report(report)) => report.view(&state.shared, frame, body),
         Some(Overlay::Palette(palette)) => {
             let rows = palette.rows(|row| state.works(row));

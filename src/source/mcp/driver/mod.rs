@@ -258,16 +258,17 @@ impl Driver {
     /// Registers what the newest listing brings, minus what the pin file holds back.
     async fn publish_tools(&mut self) {
         let mut listing = self.listing.clone();
-        if let Some(pins) = &mut self.parts.pins {
-            pins.sift(&mut listing);
-        }
+        let held = match &mut self.parts.pins {
+            Some(pins) => pins.sift(&mut listing),
+            None => Vec::new(),
+        };
         let tools = self
             .parts
             .server
             .tools(&listing.tools, &self.parts.settings);
         let count = tools.len();
         self.parts.registry.publish(&self.parts.owner, tools).await;
-        self.parts.board.listed(count, listing.warnings);
+        self.parts.board.listed(count, held, listing.warnings);
     }
 
     async fn on_order(&mut self, order: Order) {

@@ -9,6 +9,8 @@ mod sources;
 mod tools;
 pub(crate) mod traffic;
 
+pub(super) use calls::{Draft, Pressed, view_draft};
+
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::console::keymap::{Action, KEYMAP};
-use crate::console::overlay::Overlay;
+use crate::console::overlay::{ASK_KEYS, Overlay};
 use crate::console::state::State;
 use crate::console::theme::Health;
 use crate::text;
@@ -89,6 +89,7 @@ fn keys(state: &State) -> Vec<(Pair, u8)> {
                 ("esc", "close"),
             ]);
         }
+        Some(Overlay::Ask(_)) => return pairs(ASK_KEYS),
         Some(Overlay::Report(_)) => {
             return pairs(&[("up/down", "scroll"), ("y", "copy"), ("esc", "close")]);
         }

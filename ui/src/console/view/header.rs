@@ -110,6 +110,18 @@ fn parts(shared: &Shared) -> Vec<Part> {
         rank: 1,
         spans: number("running", snapshot.running.len().to_string(), None),
     });
+    let asking = snapshot.questions.len();
+    if asking > 0 {
+        let bell = theme.pick("◆", "*");
+        let words = match asking {
+            1 => format!("{bell} a server asks"),
+            _ => format!("{bell} {asking} questions of servers"),
+        };
+        parts.push(Part {
+            rank: 0,
+            spans: vec![Span::styled(words, theme.health(Health::Warning))],
+        });
+    }
     let recent = &snapshot.stats.recent;
     parts.push(Part {
         rank: 4,

@@ -19,7 +19,7 @@ const LONGEST: usize = 256 * 1024;
 
 /// How the arguments are written.
 #[derive(Debug)]
-pub(super) enum Editor {
+pub(in crate::console) enum Editor {
     /// In fields.
     Form,
     /// As JSON; whether the Call button has the focus instead.
@@ -28,7 +28,7 @@ pub(super) enum Editor {
 
 /// What a key did.
 #[derive(Debug)]
-pub(super) enum Pressed {
+pub(in crate::console) enum Pressed {
     /// It was taken.
     Taken,
     /// It means nothing here.
@@ -43,13 +43,13 @@ pub(super) enum Pressed {
 
 /// A call being put together.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(in crate::console) struct Draft {
     /// The tool as it is shown.
-    pub(super) shown: ToolRow,
+    pub(in crate::console) shown: ToolRow,
     /// The tool as it came: its name and its schema count.
     came: ToolRow,
-    pub(super) form: Form,
-    pub(super) editor: Editor,
+    pub(in crate::console) form: Form,
+    pub(in crate::console) editor: Editor,
     checker: Checker,
     /// Fields that were left once: what is wrong with them is told.
     touched: BTreeSet<usize>,
@@ -58,11 +58,13 @@ pub(super) struct Draft {
     arguments: Value,
     faults: Vec<Fault>,
     marks: Marks,
+    /// The word on the button.
+    pub(in crate::console) button: &'static str,
 }
 
 impl Draft {
     /// An empty call of a tool.
-    pub(super) fn new(shown: ToolRow, came: ToolRow, marks: Marks) -> Self {
+    pub(in crate::console) fn new(shown: ToolRow, came: ToolRow, marks: Marks) -> Self {
         let schema = came.definition.input_schema();
         let mut draft = Self {
             form: Form::new(schema, marks),
@@ -73,6 +75,7 @@ impl Draft {
             arguments: Value::Null,
             faults: Vec::new(),
             marks,
+            button: "Call",
             shown,
             came,
         };
@@ -84,18 +87,23 @@ impl Draft {
         draft
     }
 
+    /// With another word on the button.
+    pub(in crate::console) fn with_button(self, button: &'static str) -> Self {
+        Self { button, ..self }
+    }
+
     /// Whether it still is about the tool as it is now.
-    pub(super) fn is_of(&self, came: &ToolRow) -> bool {
+    pub(in crate::console) fn is_of(&self, came: &ToolRow) -> bool {
         self.came.definition == came.definition
     }
 
     /// The name of the tool as it came.
-    pub(super) fn tool(&self) -> Arc<str> {
+    pub(in crate::console) fn tool(&self) -> Arc<str> {
         self.came.definition.shared_name()
     }
 
     /// Takes arguments over. Says what the operator has to know about them.
-    pub(super) fn fill(&mut self, arguments: &Value) -> Result<Option<String>, String> {
+    pub(in crate::console) fn fill(&mut self, arguments: &Value) -> Result<Option<String>, String> {
         let text = arguments.to_string();
         if text.len() > LONGEST {
             return Err(format!(
@@ -128,22 +136,22 @@ impl Draft {
 
     /// The arguments as they would be sent.
     #[cfg(test)]
-    pub(super) fn arguments(&self) -> &Value {
+    pub(in crate::console) fn arguments(&self) -> &Value {
         &self.arguments
     }
 
     /// Everything wrong with them.
-    pub(super) fn faults(&self) -> &[Fault] {
+    pub(in crate::console) fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
     /// Why they cannot be checked, if that is so.
-    pub(super) fn unchecked(&self) -> Option<&str> {
+    pub(in crate::console) fn unchecked(&self) -> Option<&str> {
         self.checker.trouble()
     }
 
     /// What is wrong with a field, once that is worth telling.
-    pub(super) fn fault_of(&self, number: usize) -> Option<&Fault> {
+    pub(in crate::console) fn fault_of(&self, number: usize) -> Option<&Fault> {
         if !self.tried && !self.touched.contains(&number) {
             return None;
         }
@@ -154,7 +162,7 @@ impl Draft {
     }
 
     /// Whether the Call button has the focus.
-    pub(super) fn on_button(&self) -> bool {
+    pub(in crate::console) fn on_button(&self) -> bool {
         match &self.editor {
             Editor::Form => self.form.focus() == Focus::Button,
             Editor::Json(_, on_button) => *on_button,
@@ -162,17 +170,17 @@ impl Draft {
     }
 
     /// Whether everything wrong is told, not only what was touched.
-    pub(super) fn tells_all(&self) -> bool {
+    pub(in crate::console) fn tells_all(&self) -> bool {
         self.tried || matches!(self.editor, Editor::Json(..))
     }
 
     /// The call.
-    pub(super) fn call(&self) -> Call {
+    pub(in crate::console) fn call(&self) -> Call {
         Call::new(self.tool(), self.arguments.clone())
     }
 
     /// Takes a key in.
-    pub(super) fn key(&mut self, key: KeyEvent) -> Pressed {
+    pub(in crate::console) fn key(&mut self, key: KeyEvent) -> Pressed {
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let pressed = match (key.code, ctrl) {
             (KeyCode::Esc, _) => return Pressed::Leave,
@@ -265,7 +273,7 @@ impl Draft {
     }
 
     /// Takes pasted text in.
-    pub(super) fn paste(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::console) fn paste(&mut self, text: &str) -> Result<(), String> {
         let fits = match &mut self.editor {
             Editor::Form => match self.form.focused() {
                 Some((field, entry)) => entry.typing(field).is_none_or(|edit| edit.insert(text)),

@@ -20,10 +20,11 @@ use toolcrib::middleware::{Decision, PendingApproval};
 use toolcrib::observe::{CallRecord, Snapshot};
 use toolcrib::tool::CallId;
 
-use self::draft::{Draft, Pressed};
+pub(in crate::console) use self::draft::{Draft, Pressed};
 use self::evidence::Evidence;
 use self::list::{At, Seen, Sort};
 use self::picker::{Picked, Picker};
+pub(in crate::console) use self::sheet::view as view_draft;
 use self::underway::Underway;
 use super::{Copied, Screen};
 use crate::console::command::{Answer, OrderId};

@@ -51,7 +51,7 @@ pub(super) const BUTTON_KEYS: &[(&str, &str)] = &[
 ];
 
 /// Draws the draft.
-pub(super) fn view(
+pub(in crate::console) fn view(
     draft: &Draft,
     focused: bool,
     shared: &Shared,
@@ -159,13 +159,17 @@ fn foot(draft: &Draft, focused: bool, theme: Theme) -> Vec<Line<'static>> {
         false => theme.strong(),
     };
     let note = match (draft.faults().len(), told, draft.unchecked()) {
-        (0, _, None) => "  the arguments fit the schema".to_owned(),
+        (0, _, None) if draft.button == "Call" => "  the arguments fit the schema".to_owned(),
+        (0, _, None) => "  it fits what is asked for".to_owned(),
+        (count, true, _) if count > 0 && draft.button != "Call" => {
+            format!("  problems: {count}; it is not sent as it is")
+        }
         (0, _, Some(_)) | (_, false, _) => String::new(),
         (1, true, _) => "  1 problem; calling anyway asks first".to_owned(),
         (count, true, _) => format!("  {count} problems; calling anyway asks first"),
     };
     lines.push(Line::from(vec![
-        Span::styled("[ Call ]", style),
+        Span::styled(format!("[ {} ]", draft.button), style),
         Span::styled(note, theme.dim()),
     ]));
     lines

@@ -423,6 +423,7 @@ fn attention_line(shared: &Shared, item: &Attention, width: usize) -> Line<'stat
     };
     let subject = match &item.subject {
         Subject::Deployment => "deployment".to_owned(),
+        Subject::Question(_) => "asks".to_owned(),
         Subject::Server(source, name) if source == name => name.to_string(),
         Subject::Server(source, name) => format!("{source}/{name}"),
         Subject::Tool(name) => name.to_string(),

@@ -9,6 +9,7 @@ use toolcrib::source::{
     FailureKind, Launch, LogLine, LogOrigin, ServerState, ServerStatus, Transition,
 };
 
+use super::super::tools::compared;
 use super::card::{card, quoted, time};
 use super::rows::{Row, health};
 use super::uptime;
@@ -62,6 +63,7 @@ fn of_server(
     let mut lines = lights(shared, server);
     lines.push(state(shared, server));
     lines.push(losses(theme, server));
+    lines.extend(pings(theme, server));
     lines.extend(hour(shared, server, width));
     lines.push(calls(theme, row));
     for warning in server.warnings.iter() {
@@ -76,6 +78,7 @@ fn of_server(
     if !server.state.is_up() {
         lines.extend(failure(shared, server, width));
     }
+    lines.extend(held(shared, server, width));
     lines.extend(happened(shared, server, width));
     lines.extend(start(theme, server, width));
     lines.extend(identity(theme, server, width));
@@ -200,6 +203,54 @@ fn state(shared: &Shared, server: &ServerStatus) -> Line<'static> {
         spans.push(Span::raw(", required"));
     }
     Line::from(spans)
+}
+
+/// The round trips of the newest probes as a chart, with their span.
+fn pings(theme: Theme, server: &ServerStatus) -> Option<Line<'static>> {
+    let (least, most) = (server.pings.iter().min()?, server.pings.iter().max()?);
+    let levels = theme.levels();
+    // The tallest cell is the slowest; a cell is never empty, since there was an answer.
+    let top = levels.len() - 1;
+    let cell = |ping: &std::time::Duration| {
+        let share = ping.as_secs_f64() / most.as_secs_f64().max(f64::EPSILON);
+        levels[((share * top as f64).ceil() as usize).clamp(1, top)]
+    };
+    let chart: String = server.pings.iter().map(cell).collect();
+    Some(Line::from(vec![
+        Span::styled(text::fit("probes", LABEL, theme.marks), theme.dim()),
+        Span::styled(chart, theme.bar()),
+        Span::raw(format!(
+            " {} to {}, the newest at the right",
+            figures::latency(*least),
+            figures::latency(*most)
+        )),
+    ]))
+}
+
+/// What the pin file holds back, with what is different as far as that is known.
+fn held(shared: &Shared, server: &ServerStatus, width: usize) -> Vec<Line<'static>> {
+    let theme = shared.theme;
+    if server.held.is_empty() {
+        return Vec::new();
+    }
+    let title = "held back until you accept it (A)";
+    let mut lines = vec![section(theme, title, width)];
+    for tool in server.held.iter() {
+        let name = tool.definition.name().to_owned();
+        let Some(before) = &tool.accepted else {
+            lines.push(field(theme, "new", &name));
+            let about = tool.definition.description().lines().next().unwrap_or("");
+            lines.push(field(theme, "", about));
+            continue;
+        };
+        lines.push(field(theme, "changed", &name));
+        let (old, new) = (before.description(), tool.definition.description());
+        lines.extend(compared(old, new, shared));
+        let pretty = |value| serde_json::to_string_pretty(value).unwrap_or_default();
+        let (old, new) = (before.input_schema(), tool.definition.input_schema());
+        lines.extend(compared(&pretty(old), &pretty(new), shared));
+    }
+    lines
 }
 
 fn losses(theme: Theme, server: &ServerStatus) -> Line<'static> {

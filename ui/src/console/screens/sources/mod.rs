@@ -331,6 +331,7 @@ impl Screen for Sources {
                 .server()
                 .is_some_and(|server| server.state != ServerState::Disabled),
             Action::Probe => self.server().is_some_and(|server| server.state.is_up()),
+            Action::Accept => self.server().is_some_and(|server| !server.held.is_empty()),
             Action::Toggle => self
                 .server()
                 .is_some_and(|server| server.state != ServerState::Stopped),
@@ -355,6 +356,15 @@ impl Screen for Sources {
             Action::Invert => self.inverted = !self.inverted,
             Action::Reconnect => self.order(ServerOrder::Reconnect, shared),
             Action::Probe => self.order(ServerOrder::Probe, shared),
+            Action::Accept => {
+                let Some(server) = self.server() else { return };
+                let (source, name) = (Arc::clone(&server.source), Arc::clone(&server.name));
+                let question = format!(
+                    "accept the {} definitions of `{name}` that are held back? models will see them",
+                    server.held.len()
+                );
+                shared.request(Request::Ask(question, Deed::Accept(source, name)));
+            }
             Action::Toggle => self.toggle(shared),
             Action::Logs => {
                 if let Some(row) = self.row() {

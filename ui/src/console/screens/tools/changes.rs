@@ -69,7 +69,11 @@ fn change_lines(change: &CatalogChange, name: &Arc<str>, shared: &Shared) -> Vec
 
 /// The lines that differ, those before with `-`, those after with `+`. What both texts begin and
 /// end with is left out.
-fn compared(before: &str, after: &str, shared: &Shared) -> Vec<Line<'static>> {
+pub(in crate::console::screens) fn compared(
+    before: &str,
+    after: &str,
+    shared: &Shared,
+) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let (before, after): (Vec<&str>, Vec<&str>) =
         (before.lines().collect(), after.lines().collect());

@@ -6,6 +6,8 @@ mod detail;
 mod list;
 mod table;
 
+pub(super) use changes::compared;
+
 use std::sync::Arc;
 
 use ratatui::Frame;
