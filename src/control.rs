@@ -37,6 +37,11 @@ pub(crate) enum Order {
         order: LayerOrder,
         reply: oneshot::Sender<Result<(), LayerError>>,
     },
+    Authorize {
+        source: String,
+        server: String,
+        reply: oneshot::Sender<Result<String, OrderError>>,
+    },
     Accept {
         source: String,
         server: String,
@@ -185,6 +190,22 @@ impl Control {
             reply,
         })
         .await
+    }
+
+    /// Begins the authorization of a server that refused us, and answers with the address that the
+    /// operator has to open. The server connects anew once it is granted.
+    ///
+    /// # Errors
+    /// When the server names no way to be authorized, is unknown, or the runtime is shut down.
+    pub async fn authorize(&self, source: &str, server: &str) -> Result<String, ControlError> {
+        let (source, server) = (source.to_owned(), server.to_owned());
+        self.ask(|reply| Order::Authorize {
+            source,
+            server,
+            reply,
+        })
+        .await?
+        .map_err(Into::into)
     }
 
     /// Accepts definitions that the `pin` file of a server holds back: one tool, or all that it

@@ -48,6 +48,9 @@ pub struct Options {
     /// The desk at which an operator answers what the layer `approval` asks; a console that can
     /// answer attaches to it.
     pub approvals: Approvals,
+    /// Where tokens of servers that ask for authorization are kept; without it they are forgotten
+    /// at the end.
+    pub tokens: Option<PathBuf>,
     /// The desk at which an operator answers what servers ask; a host that can answer attaches to
     /// it before it starts the runtime.
     pub questions: Questions,

@@ -74,6 +74,22 @@ async fn carry_out(desk: Desk, order: Order) {
         } => {
             let _ = reply.send(desk.questions.answer(question, answer));
         }
+        Order::Authorize {
+            source,
+            server,
+            reply,
+        } => {
+            let sources = desk.sources.all();
+            let found = sources.iter().find(|known| known.name() == source);
+            let answer = match found {
+                Some(found) => found.authorize(&server).await,
+                None => Err(OrderError::UnknownServer {
+                    source_name: source,
+                    server,
+                }),
+            };
+            let _ = reply.send(answer);
+        }
         Order::Accept {
             source,
             server,

@@ -255,6 +255,7 @@ impl World {
     fn context(&self, registry: Arc<Registry>) -> McpContext {
         McpContext {
             frames: self.frames.clone(),
+            tokens: self.options.tokens.clone(),
             desk: Arc::new(self.options.questions.clone()),
             own_command: self.options.own_command.clone(),
             ..McpContext::new(registry, self.options.secrets.clone())

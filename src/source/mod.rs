@@ -80,6 +80,14 @@ pub trait Source: Send + Sync + 'static {
         Box::pin(async { Err(OrderError::NotNow(told)) })
     }
 
+    /// Begins the authorization of a server that asks for it, and answers with the address that the
+    /// operator has to open in a browser. The server connects anew once it is granted; what went
+    /// wrong stands in its log.
+    fn authorize(&self, server: &str) -> BoxFuture<'_, Result<String, OrderError>> {
+        let told = format!("`{server}` asks for no authorization");
+        Box::pin(async { Err(OrderError::NotNow(told)) })
+    }
+
     /// The skills and toolsets of its files, for sources that have any.
     fn shelf(&self) -> Option<Arc<skills::Shelf>> {
         None

@@ -3,6 +3,7 @@
 //! `link` decides, `driver` acts, `transport` moves bytes, `translate` turns the protocol's words
 //! into ours. Nothing else here knows the protocol library.
 
+mod auth;
 mod backoff;
 mod board;
 mod driver;
@@ -37,7 +38,7 @@ pub use ready::NotReady;
 pub use settings::{Backoff, Liveness, McpSettings, Protocol, ServerSettings, TransportSettings};
 pub use transport::spawn_bound;
 
-use super::{OrderError, ServerOrder, ServerRows, ServerStatus, Source};
+use super::{FailureKind, LogOrigin, OrderError, ServerOrder, ServerRows, ServerStatus, Source};
 use crate::registry::{Owner, Registry};
 use crate::secrets::Secrets;
 use crate::tool::{Invocation, ToolResult};
@@ -62,6 +63,9 @@ pub struct McpContext {
     pub client_version: String,
     /// Hears of every message; `None` costs nothing.
     pub frames: Option<Arc<dyn FrameSink>>,
+    /// Where tokens of servers that ask for authorization are kept, in files that their owner alone
+    /// can read; without it they are forgotten at the end.
+    pub tokens: Option<PathBuf>,
     /// Where servers' questions are put before a person.
     pub desk: Arc<dyn Desk>,
 }
@@ -75,6 +79,7 @@ impl McpContext {
             own_command: None,
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             frames: None,
+            tokens: None,
             desk: Arc::new(NoDesk),
         }
     }
@@ -106,6 +111,8 @@ struct ServerHandle {
     name: Arc<str>,
     work: Work,
     server: Arc<Server>,
+    auth: Option<Arc<auth::Auth>>,
+    log: Log,
     orders: mpsc::Sender<Order>,
     close: CancellationToken,
     /// Everything that runs for the server; empty once its process is gone.
@@ -147,10 +154,12 @@ impl McpSource {
     /// deployment file. Has to be called within a tokio runtime.
     pub fn start(name: Arc<str>, place: u32, settings: McpSettings, context: McpContext) -> Self {
         let own_command = context.own_command.clone();
+        let (tokens, secrets) = (context.tokens.clone(), context.secrets.clone());
         Self::start_with(name, place, settings, context, move |settings| {
             Arc::new(Configured {
                 settings: Arc::clone(settings),
                 own_command: own_command.clone(),
+                auth: auth::of(settings, tokens.as_deref(), &secrets),
                 http: tokio::sync::OnceCell::new(),
             })
         })
@@ -277,6 +286,7 @@ impl McpSource {
             self.rows.subscribe(),
         ));
         let (close, tracker) = (self.close.child_token(), TaskTracker::new());
+        let (auth, own_log) = (connector.auth(), log.clone());
         let parts = Parts {
             server: Arc::clone(&server),
             connector,
@@ -318,6 +328,8 @@ impl McpSource {
                 name,
                 work,
                 server,
+                auth,
+                log: own_log,
                 orders,
                 close,
                 tracker,
@@ -356,6 +368,18 @@ impl McpSource {
             let way = tool::Way::Call;
             tool::call(&server, &tool, &tool, way, invocation).await
         }))
+    }
+
+    /// What the server asked for when it refused us.
+    fn challenge(&self, server: &str) -> Option<String> {
+        let rows = self.rows.borrow();
+        let row = rows.iter().find(|row| &*row.name == server)?;
+        match &row.last_error.as_ref()?.kind {
+            FailureKind::HttpStatus {
+                www_authenticate, ..
+            } => www_authenticate.clone(),
+            _ => None,
+        }
     }
 
     async fn send(
@@ -408,6 +432,52 @@ impl Source for McpSource {
     ) -> BoxFuture<'_, Result<String, OrderError>> {
         let (server, tool) = (server.to_owned(), tool.map(str::to_owned));
         Box::pin(async move { self.send(&server, |reply| Order::Accept(tool, reply)).await })
+    }
+
+    fn authorize(&self, server: &str) -> BoxFuture<'_, Result<String, OrderError>> {
+        let server = server.to_owned();
+        Box::pin(async move {
+            let handle = self
+                .handle(&server)
+                .ok_or_else(|| OrderError::UnknownServer {
+                    source_name: self.name.to_string(),
+                    server: server.clone(),
+                })?;
+            let Some(auth) = handle.auth else {
+                return Err(OrderError::NotNow(format!(
+                    "`{server}` is not authorized this way: it is a process, or its settings have \
+                     a header for it"
+                )));
+            };
+            let challenge = self.challenge(&server);
+            let begun = auth.begin(challenge.as_deref()).await;
+            let begun = begun.map_err(|told| {
+                OrderError::NotNow(format!("`{server}` cannot be authorized: {told}"))
+            })?;
+            let url = begun.url.clone();
+            let (orders, log, close) = (handle.orders, handle.log, handle.close);
+            handle.tracker.spawn(async move {
+                let finished = tokio::select! {
+                    finished = auth.finish(begun) => finished,
+                    () = close.cancelled() => return,
+                };
+                match finished {
+                    Ok(()) => {
+                        log.push(LogOrigin::Message, Some("notice"), "authorized; connecting anew");
+                        let (reply, _) = oneshot::channel();
+                        // The server may have been taken out meanwhile.
+                        let _ = orders
+                            .send(Order::Server(ServerOrder::Reconnect, reply))
+                            .await;
+                    }
+                    Err(told) => {
+                        let told = format!("not authorized: {told}");
+                        log.push(LogOrigin::Message, Some("error"), &told);
+                    }
+                }
+            });
+            Ok(url)
+        })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

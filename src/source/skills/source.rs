@@ -171,6 +171,17 @@ impl Source for SkillsSource {
         }
     }
 
+    fn authorize(&self, server: &str) -> BoxFuture<'_, Result<String, OrderError>> {
+        if let Some(own) = &self.own {
+            return own.authorize(server);
+        }
+        let error = OrderError::UnknownServer {
+            source_name: self.name.to_string(),
+            server: server.to_owned(),
+        };
+        Box::pin(async { Err(error) })
+    }
+
     fn order(&self, server: &str, order: ServerOrder) -> BoxFuture<'_, Result<String, OrderError>> {
         if let Some(own) = &self.own {
             return own.order(server, order);

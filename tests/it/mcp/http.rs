@@ -16,12 +16,12 @@ use super::server::Shelf;
 use super::{Host, settings};
 
 /// A web server on a port of its own, ended with the guard.
-struct Web {
-    address: SocketAddr,
+pub(super) struct Web {
+    pub(super) address: SocketAddr,
     _stop: DropGuard,
 }
 
-async fn web(app: Router) -> Web {
+pub(super) async fn web(app: Router) -> Web {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
@@ -38,7 +38,7 @@ async fn web(app: Router) -> Web {
     }
 }
 
-fn service(shelf: &Shelf) -> Router {
+pub(super) fn service(shelf: &Shelf) -> Router {
     let shelf = shelf.clone();
     let service = StreamableHttpService::new(
         move || Ok(shelf.clone()),

@@ -1,5 +1,6 @@
 //! MCP sources against real processes and real HTTP.
 
+mod auth;
 mod fixture;
 mod http;
 mod process;

@@ -243,6 +243,7 @@ impl Attempt {
             tap: self.tap.clone(),
             seen: ending.seen.clone(),
             timeout: http.timeout,
+            auth: http.auth,
         };
         let config = http_config(http.url, http.headers);
         let transport = StreamableHttpClientTransport::with_client(client, config);

@@ -12,6 +12,7 @@ use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
 use crate::source::FailureKind;
+use crate::source::mcp::auth::Auth;
 use crate::source::mcp::transport::process::{Process, Program};
 use crate::source::mcp::transport::{Trouble, http as http_transport, resolve};
 use crate::source::mcp::{ServerSettings, TransportSettings};
@@ -41,11 +42,17 @@ pub(in super::super) struct Http {
     pub(super) url: Arc<str>,
     pub(super) headers: Headers,
     pub(super) timeout: Option<Duration>,
+    pub(super) auth: Option<Arc<Auth>>,
 }
 
 /// Opens the way to a server. The seam behind which tests put a server of their own.
 pub(in super::super) trait Connector: Send + Sync + 'static {
     fn open<'a>(&'a self, tracker: &'a TaskTracker) -> BoxFuture<'a, Result<Wire, Trouble>>;
+
+    /// How the server is authorized, where it may ask for that.
+    fn auth(&self) -> Option<Arc<Auth>> {
+        None
+    }
 
     /// The file that the command resolves to now, to be shown.
     fn resolved(&self) -> Option<String> {
@@ -57,6 +64,7 @@ pub(in super::super) trait Connector: Send + Sync + 'static {
 pub(in super::super) struct Configured {
     pub(in super::super) settings: Arc<ServerSettings>,
     pub(in super::super) own_command: Option<PathBuf>,
+    pub(in super::super) auth: Option<Arc<Auth>>,
     /// Made at the first attempt and kept: it holds the certificates of the system.
     pub(in super::super) http: OnceCell<reqwest::Client>,
 }
@@ -73,16 +81,24 @@ impl Configured {
             .get_or_try_init(|| async { http_transport::client() })
             .await?
             .clone();
+        if let Some(auth) = &self.auth {
+            auth.take_up().await;
+        }
         Ok(Wire::Http(Http {
             client,
             url: url.into(),
             headers: http_transport::headers(headers)?,
             timeout,
+            auth: self.auth.clone(),
         }))
     }
 }
 
 impl Connector for Configured {
+    fn auth(&self) -> Option<Arc<Auth>> {
+        self.auth.clone()
+    }
+
     fn resolved(&self) -> Option<String> {
         let file = self.file().ok()?;
         Some(file.to_string_lossy().into_owned())

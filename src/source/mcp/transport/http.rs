@@ -22,6 +22,7 @@ use sse_stream::{Sse, SseStream};
 
 use super::Trouble;
 use crate::source::FailureKind;
+use crate::source::mcp::auth::Auth;
 use crate::source::mcp::frames::{Direction, Tap};
 use crate::source::mcp::log::cut_to;
 
@@ -103,6 +104,7 @@ pub(in super::super) struct HttpClient {
     pub(in super::super) tap: Tap,
     pub(in super::super) seen: Seen,
     pub(in super::super) timeout: Option<Duration>,
+    pub(in super::super) auth: Option<Arc<Auth>>,
 }
 
 /// The newest trouble of a connection, for those ends that the library above reports without it.
@@ -142,7 +144,7 @@ impl HttpClient {
         }
     }
 
-    fn request(
+    async fn request(
         &self,
         method: http::Method,
         uri: &str,
@@ -153,6 +155,11 @@ impl HttpClient {
         let mut request = self.http.request(method, uri).headers(headers);
         if let Some(session) = session {
             request = request.header(SESSION, session);
+        }
+        if let Some(auth) = &self.auth
+            && let Some(token) = auth.token().await
+        {
+            request = request.bearer_auth(token);
         }
         request
     }
@@ -173,6 +180,7 @@ impl HttpClient {
         self.tap.pass(Direction::ToServer, &body);
         let response = self
             .request(http::Method::POST, uri, session, headers)
+            .await
             .header(ACCEPT, format!("{JSON}, {EVENTS}"))
             .header(CONTENT_TYPE, JSON)
             .body(body)
@@ -388,7 +396,9 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), HttpError> {
-        let request = self.request(http::Method::DELETE, &uri, Some(&session), headers);
+        let request = self
+            .request(http::Method::DELETE, &uri, Some(&session), headers)
+            .await;
         let response = self
             .within(async { request.send().await.map_err(|error| self.failed(&error)) })
             .await?;
@@ -408,6 +418,7 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<Events, HttpError> {
         let mut request = self
             .request(http::Method::GET, &uri, session.as_deref(), headers)
+            .await
             .header(ACCEPT, EVENTS);
         if let Some(last_event) = last_event {
             request = request.header(LAST_EVENT, last_event);
