@@ -162,6 +162,19 @@ fn config_dir(variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))
 }
 
+/// Where programs keep what they remember of a person. A relative `XDG_STATE_HOME` has to be
+/// ignored.
+pub(crate) fn state_dir() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if cfg!(windows) {
+        return variable("LOCALAPPDATA").map(PathBuf::from);
+    }
+    let named = variable("XDG_STATE_HOME").map(PathBuf::from);
+    named
+        .filter(|dir| dir.is_absolute())
+        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".local/state")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

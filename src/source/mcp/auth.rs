@@ -70,7 +70,10 @@ impl Auth {
             Ok(found) => *manager = found,
             Err(error) => {
                 let told = self.told(&error);
-                tracing::warn!("the kept authorization of `{}` is of no use: {told}", self.url);
+                tracing::warn!(
+                    "the kept authorization of `{}` is of no use: {told}",
+                    self.url
+                );
             }
         }
     }

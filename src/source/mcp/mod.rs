@@ -463,7 +463,11 @@ impl Source for McpSource {
                 };
                 match finished {
                     Ok(()) => {
-                        log.push(LogOrigin::Message, Some("notice"), "authorized; connecting anew");
+                        log.push(
+                            LogOrigin::Message,
+                            Some("notice"),
+                            "authorized; connecting anew",
+                        );
                         let (reply, _) = oneshot::channel();
                         // The server may have been taken out meanwhile.
                         let _ = orders

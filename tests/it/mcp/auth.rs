@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use axum::extract::{Form, Query, Request, State};
+use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -77,7 +77,10 @@ async fn authorize(
     assert_eq!(asked["code_challenge_method"], "S256");
     let mut issuer = issuer.lock();
     if issuer.deny {
-        return Redirect::to(&format!("{back}?error=access_denied&state={}", asked["state"]));
+        return Redirect::to(&format!(
+            "{back}?error=access_denied&state={}",
+            asked["state"]
+        ));
     }
     let code = format!("code-{}", issuer.codes.len());
     issuer
@@ -87,10 +90,9 @@ async fn authorize(
 }
 
 /// The first token of a grant has run out when it arrives: it is refreshed before it is used.
-async fn token(
-    State(issuer): State<Shared>,
-    Form(asked): Form<HashMap<String, String>>,
-) -> Response {
+async fn token(State(issuer): State<Shared>, body: String) -> Response {
+    let pairs = url::form_urlencoded::parse(body.as_bytes());
+    let asked: HashMap<String, String> = pairs.into_owned().collect();
     let mut issuer = issuer.lock();
     let lasts = match asked["grant_type"].as_str() {
         "authorization_code" => {
@@ -112,8 +114,10 @@ async fn token(
     let number = issuer.granted + issuer.refreshed;
     let good = format!("access-secret-{number}");
     issuer.good = Some(good.clone());
-    Json(json!({"access_token": good, "token_type": "Bearer", "expires_in": lasts,
-        "refresh_token": format!("refresh-secret-{number}")}))
+    Json(
+        json!({"access_token": good, "token_type": "Bearer", "expires_in": lasts,
+        "refresh_token": format!("refresh-secret-{number}")}),
+    )
     .into_response()
 }
 

@@ -12,7 +12,7 @@ use super::export;
 use super::failure::Failure;
 use super::signals::Signals;
 use crate::demo;
-use crate::opening::Opened;
+use crate::opening::{self, Opened};
 
 /// How long to wait for servers to settle (cli.md).
 const SETTLE: Duration = Duration::from_secs(10);
@@ -75,6 +75,7 @@ async fn start_with(
         traffic: true,
         reload,
         questions,
+        tokens: opening::state_dir().map(|dir| dir.join("toolcrib/tokens")),
         instruments: export::instruments()?,
         ..Options::default()
     };

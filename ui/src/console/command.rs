@@ -23,6 +23,12 @@ pub(crate) enum Command {
         server: Arc<str>,
         order: ServerOrder,
     },
+    /// Begin the authorization of a server.
+    Authorize {
+        id: OrderId,
+        source: Arc<str>,
+        server: Arc<str>,
+    },
     /// Accept what the pin file of a server holds back.
     Accept {
         id: OrderId,
@@ -78,6 +84,8 @@ pub(crate) enum Command {
 pub(crate) enum Answer {
     /// Of [`Command::Server`], [`Command::Accept`] and [`Command::Reload`]: a sentence that says what was done.
     Server(Result<String, ControlError>),
+    /// Of [`Command::Authorize`]: the address to open.
+    Authorize(Result<String, ControlError>),
     /// Of [`Command::Call`].
     Called(Box<Result<Outcome, ControlError>>),
     /// Of [`Command::Cancel`]: whether such a call ran.

@@ -172,6 +172,9 @@ impl Work {
             } => self.spawn(id, async move {
                 Answer::Server(control.server(&source, &server, order).await)
             }),
+            Command::Authorize { id, source, server } => self.spawn(id, async move {
+                Answer::Authorize(control.authorize(&source, &server).await)
+            }),
             Command::Accept { id, source, server } => self.spawn(id, async move {
                 Answer::Server(control.accept(&source, &server, None).await)
             }),

@@ -129,6 +129,8 @@ pub(crate) enum Action {
     Report,
     /// Answer what a server asks.
     AnswerServer,
+    /// Authorize a server that refused us.
+    Authorize,
     /// Accept the definitions that a server's pin file holds back.
     Accept,
     /// Reconnect a server now.
@@ -268,6 +270,7 @@ pub(crate) const KEYMAP: &[Binding] = &[
     change(&[Char('r')], Action::Reconnect, "reconnect", Some("reconnect"), "drop the connection of the selected server, if any, and connect now"),
     change(&[Char('p')], Action::Probe, "probe", Some("probe"), "prove now that the selected server answers"),
     change(&[Char('D')], Action::Toggle, "disable or enable", Some("disable/enable"), "disconnect the selected server until you enable it again; asks first"),
+    change(&[Char('O')], Action::Authorize, "authorize", Some("authorize"), "show where to authorize the selected server, which refused us, in a browser"),
     change(&[Char('A')], Action::Accept, "accept definitions", Some("accept"), "accept the definitions of the selected server that its pin file holds back; asks first"),
     change(&[Char('b')], Action::AnswerServer, "answer a server", Some("answer"), "answer or decline what a server asks, the oldest question first"),
     change(&[Char('e')], Action::Exposure, "exposure", Some("exposure"), "change how the selected tool comes into view, in this process only"),

@@ -5,12 +5,14 @@ mod ask;
 mod ask_tests;
 mod confirm;
 mod help;
+mod link;
 mod palette;
 mod report;
 
 pub(super) use ask::{Ask, Asked, KEYS as ASK_KEYS};
 pub(super) use confirm::Confirm;
 pub(super) use help::Help;
+pub(super) use link::Link;
 pub(super) use palette::Palette;
 pub(super) use report::{Report, lines as report_lines};
 
@@ -27,6 +29,8 @@ pub(super) enum Overlay {
     Filter { input: Input, before: String },
     /// The keys that work here.
     Help(Help),
+    /// An address that the operator has to open.
+    Link(Link),
     /// What there is to say of the deployment.
     Report(Report),
     /// Every action by name.

@@ -295,6 +295,15 @@ impl Shared {
         id
     }
 
+    /// Begins the authorization of a server.
+    pub(crate) fn order_authorize(&mut self, source: &Arc<str>, server: &Arc<str>) {
+        let id = self.expect(Pending::Server(Arc::clone(source), Arc::clone(server)));
+        let source = self.cleaner.original(source);
+        let server = self.cleaner.original(server);
+        self.commands
+            .push(Command::Authorize { id, source, server });
+    }
+
     /// Accepts what the pin file of a server holds back.
     pub(crate) fn order_accept(&mut self, source: &Arc<str>, server: &Arc<str>) {
         let id = self.expect(Pending::Server(Arc::clone(source), Arc::clone(server)));

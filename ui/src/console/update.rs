@@ -7,7 +7,7 @@ use super::command::{Answer, Command, OrderId};
 use super::event::Event;
 use super::input::Input;
 use super::keymap::{Action, Binding, Meaning, Press, look_up};
-use super::overlay::{Ask, Asked, Confirm, Help, Overlay, Palette, Report, report_lines};
+use super::overlay::{Ask, Asked, Confirm, Help, Link, Overlay, Palette, Report, report_lines};
 use super::reader::plain;
 use super::screens::ScreenId;
 use super::shared::{Deed, Pending, Request};
@@ -326,6 +326,15 @@ fn on_overlay_key(state: &mut State, overlay: Overlay, key: KeyEvent) -> Option<
                 None
             }
         },
+        Overlay::Link(link) => match key.code {
+            KeyCode::Char('y') => {
+                state.shared.command(Command::Copy(link.url.clone()));
+                state.shared.say("copied the address");
+                Some(Overlay::Link(link))
+            }
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q') => None,
+            _ => Some(Overlay::Link(link)),
+        },
         Overlay::Report(mut report) => {
             let last = report_lines(&state.shared).len().saturating_sub(1);
             match Press::of(key) {
@@ -420,7 +429,7 @@ fn on_paste(state: &mut State, text: &str) {
         }
         Some(Overlay::Help(help)) => help.input.insert(text),
         Some(Overlay::Palette(palette)) => palette.input.insert(text),
-        Some(Overlay::Confirm(_) | Overlay::Report(_)) => {}
+        Some(Overlay::Confirm(_) | Overlay::Link(_) | Overlay::Report(_)) => {}
         None => state
             .screens
             .get_mut(state.screen)
@@ -456,6 +465,14 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
             state.shared.say(done);
         }
         Answer::Server(Err(error)) => {
+            let error = clean(state, &error.to_string());
+            state.shared.complain(error);
+        }
+        Answer::Authorize(Ok(url)) => {
+            state.shared.command(Command::Copy(url.clone()));
+            state.overlay = Some(Overlay::Link(Link { url: url.clone() }));
+        }
+        Answer::Authorize(Err(error)) => {
             let error = clean(state, &error.to_string());
             state.shared.complain(error);
         }

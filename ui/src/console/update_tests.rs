@@ -40,6 +40,7 @@ fn ids(commands: &[Command]) -> Vec<OrderId> {
         Command::Server { id, .. }
         | Command::Reload { id }
         | Command::Accept { id, .. }
+        | Command::Authorize { id, .. }
         | Command::Reply { id, .. }
         | Command::Call { id, .. } => Some(*id),
         Command::Cancel { id, .. }

@@ -40,6 +40,7 @@ pub(crate) fn view(state: &State, frame: &mut Frame<'_>) {
             help.view(&rows, &state.shared, frame, body);
         }
         Some(Overlay::Ask(ask)) => ask.view(&state.shared, frame, body),
+        Some(Overlay::Link(link)) => link.view(&state.shared, frame, body),
         Some(Overlay::Report(report)) => report.view(&state.shared, frame, body),
         Some(Overlay::Palette(palette)) => {
             let rows = palette.rows(|row| state.works(row));

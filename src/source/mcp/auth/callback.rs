@@ -81,7 +81,10 @@ async fn take(mut stream: TcpStream) -> Option<String> {
     let path = target.split('?').next().unwrap_or_default();
     let ours = method == Some("GET") && path == PATH;
     let (status, body) = match ours {
-        true => ("200 OK", "Done. You can close this page and go back to the console.\n"),
+        true => (
+            "200 OK",
+            "Done. You can close this page and go back to the console.\n",
+        ),
         false => ("404 Not Found", "There is nothing here.\n"),
     };
     let answer = format!(
@@ -115,7 +118,11 @@ mod tests {
         let address = callback.address().to_owned();
         let waiting = tokio::spawn(callback.wait());
         assert!(get(&address, "/favicon.ico").await.contains("404"));
-        assert!(get(&address, "/callback?code=c&state=s").await.contains("200"));
+        assert!(
+            get(&address, "/callback?code=c&state=s")
+                .await
+                .contains("200")
+        );
         assert_eq!(
             waiting.await.unwrap(),
             Ok(format!("{address}?code=c&state=s"))
@@ -127,7 +134,11 @@ mod tests {
         let callback = Callback::listen().await.unwrap();
         let address = callback.address().to_owned();
         let waiting = tokio::spawn(callback.wait());
-        get(&address, "/callback?error=access_denied&error_description=not%20you").await;
+        get(
+            &address,
+            "/callback?error=access_denied&error_description=not%20you",
+        )
+        .await;
         assert_eq!(
             waiting.await.unwrap(),
             Err("the authorization server answered `access_denied`: not you".to_owned())

@@ -22,7 +22,10 @@ impl FileStore {
     /// The address is hashed: it may hold what no file name can.
     pub(super) fn new(dir: &Path, url: &str, secrets: Secrets) -> Self {
         let digest = Sha256::digest(url.as_bytes());
-        let name: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name: String = digest[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         Self {
             file: dir.join(format!("{name}.json")),
             secrets,

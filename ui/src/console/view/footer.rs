@@ -90,6 +90,7 @@ fn keys(state: &State) -> Vec<(Pair, u8)> {
             ]);
         }
         Some(Overlay::Ask(_)) => return pairs(ASK_KEYS),
+        Some(Overlay::Link(_)) => return pairs(&[("y", "copy"), ("esc", "close")]),
         Some(Overlay::Report(_)) => {
             return pairs(&[("up/down", "scroll"), ("y", "copy"), ("esc", "close")]);
         }

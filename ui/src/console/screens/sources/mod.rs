@@ -15,7 +15,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 use toolcrib::observe::Subject;
-use toolcrib::source::{ServerOrder, ServerState, ServerStatus};
+use toolcrib::source::{FailureKind, ServerOrder, ServerState, ServerStatus};
 
 use super::{Copied, Screen};
 use crate::console::figures;
@@ -255,6 +255,19 @@ impl Sources {
     }
 }
 
+/// Whether the server refused us because it does not know who we are.
+fn asks_who(server: &ServerStatus) -> bool {
+    let kind = server.last_error.as_ref().map(|failure| &failure.kind);
+    server.state == ServerState::Rejected
+        && matches!(
+            kind,
+            Some(FailureKind::HttpStatus {
+                status: 401 | 403,
+                ..
+            })
+        )
+}
+
 /// The areas of the sub-tabs and of the text inside the frame of the evidence.
 fn inside(shared: &Shared, evidence: Rect) -> [Rect; 2] {
     let inner = pane::inside(shared, evidence);
@@ -331,6 +344,7 @@ impl Screen for Sources {
                 .server()
                 .is_some_and(|server| server.state != ServerState::Disabled),
             Action::Probe => self.server().is_some_and(|server| server.state.is_up()),
+            Action::Authorize => self.server().is_some_and(|server| asks_who(server)),
             Action::Accept => self.server().is_some_and(|server| !server.held.is_empty()),
             Action::Toggle => self
                 .server()
@@ -356,6 +370,12 @@ impl Screen for Sources {
             Action::Invert => self.inverted = !self.inverted,
             Action::Reconnect => self.order(ServerOrder::Reconnect, shared),
             Action::Probe => self.order(ServerOrder::Probe, shared),
+            Action::Authorize => {
+                let Some(server) = self.server() else { return };
+                let (source, name) = (Arc::clone(&server.source), Arc::clone(&server.name));
+                shared.say(format!("asking {name} where it is authorized"));
+                shared.order_authorize(&source, &name);
+            }
             Action::Accept => {
                 let Some(server) = self.server() else { return };
                 let (source, name) = (Arc::clone(&server.source), Arc::clone(&server.name));
