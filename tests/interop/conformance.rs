@@ -56,7 +56,10 @@ async fn client() {
         reqwest::get(url).await.unwrap();
     }
     let ready = snapshots.wait_for(|all| all.servers[0].state == ServerState::Ready);
-    tokio::time::timeout(PATIENCE, ready).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, ready)
+        .await
+        .unwrap()
+        .unwrap();
     let outcome = run(&runtime).await;
     assert!(runtime.shutdown().await.is_empty());
     outcome.unwrap();

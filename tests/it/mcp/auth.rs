@@ -21,7 +21,6 @@ use toolcrib::registry::Registry;
 use toolcrib::secrets::Secrets;
 use toolcrib::source::mcp::{FrameSink, McpContext, McpSource, TransportSettings};
 use toolcrib::source::{ServerState, Source as _};
-use toolcrib::tool::ToolResult;
 
 use super::http::{Web, service, web};
 use super::server::Shelf;
@@ -224,7 +223,10 @@ async fn an_operator_authorizes_once_and_the_tokens_are_kept_refreshed_and_never
     assert!(browse(&url).await.starts_with("Done."));
     bench.host.ready().await;
     let result = bench.host.call("m__echo", json!({"text": "hello"})).await;
-    assert_eq!(result, ToolResult::text("hello"));
+    assert!(
+        !result.is_error() && result.all_text().contains("hello"),
+        "{result:?}"
+    );
     {
         let issuer = issuer.lock();
         assert_eq!((issuer.granted, issuer.refreshed), (1, 1));
