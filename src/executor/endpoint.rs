@@ -25,6 +25,7 @@ impl Endpoint for Lookup {
                 cancel: request.call.cancel.clone(),
                 session: request.call.session.clone(),
                 progress: request.progress.clone(),
+                traceparent: request.call.traceparent.clone(),
             };
             let work = async {
                 request.mark_reached();

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Started;
+use crate::middleware::Trace;
 use crate::tool::{CallId, Progress};
 
 /// A call that runs now.
@@ -19,12 +20,15 @@ pub struct InFlight {
     pub progress: Option<Progress>,
     /// Whether somebody has asked it to stop.
     pub cancelling: bool,
+    /// The layer that it is inside of, or `tool`.
+    pub inside: Option<&'static str>,
 }
 
 struct Row {
     started: Arc<Started>,
     cancel: CancellationToken,
     progress: watch::Receiver<Option<Progress>>,
+    trace: Arc<Trace>,
 }
 
 /// Shared table; locks are held for the edit alone. Rows are keyed by an own number, because two
@@ -57,6 +61,7 @@ impl InFlightTable {
         started: Arc<Started>,
         cancel: CancellationToken,
         progress: watch::Receiver<Option<Progress>>,
+        trace: Arc<Trace>,
     ) -> Ticket {
         let mut table = self.0.lock();
         let key = table.next;
@@ -67,6 +72,7 @@ impl InFlightTable {
                 started,
                 cancel,
                 progress,
+                trace,
             },
         );
         Ticket {
@@ -103,6 +109,7 @@ impl InFlightTable {
                 started: Arc::clone(&row.started),
                 progress: row.progress.borrow().clone(),
                 cancelling: row.cancel.is_cancelled(),
+                inside: row.trace.inside(),
             })
             .collect()
     }

@@ -147,12 +147,15 @@ impl Executor {
         let cancel_on_drop = call.cancel.clone().drop_guard();
         let request = Request::new(call, self.registry.catalog());
         let progress: watch::Receiver<Option<Progress>> = request.progress.subscribe();
-        let ticket =
-            self.in_flight
-                .enter(Arc::clone(&started), request.call.cancel.clone(), progress);
-        self.observer.started(&started);
         let trace = request.trace();
         let chain = self.chain();
+        let ticket = self.in_flight.enter(
+            Arc::clone(&started),
+            request.call.cancel.clone(),
+            progress,
+            Arc::clone(&trace),
+        );
+        self.observer.started(&started);
         let task = AbortOnDropHandle::new(tokio::spawn(async move {
             let endpoint = endpoint::Lookup;
             chain.run(request, &endpoint).await

@@ -72,6 +72,13 @@ impl Trace {
         self.reached.store(true, Ordering::Relaxed);
     }
 
+    /// The innermost layer that the call is inside of now, or `tool`; `None` outside of all.
+    pub fn inside(&self) -> Option<&'static str> {
+        let spans = self.spans.lock();
+        let open = spans.iter().rev().find(|noted| noted.left.is_none());
+        open.map(|noted| noted.layer)
+    }
+
     pub(super) fn enter(self: &Arc<Self>, layer: &'static str) -> Span {
         let entered = self.begun.elapsed();
         let mut spans = self.spans.lock();

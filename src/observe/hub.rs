@@ -124,6 +124,11 @@ impl Hub {
         stats(&mut self.state.lock().stats)
     }
 
+    /// Forgets what was counted for sessions of which `open` says no.
+    pub(super) fn keep_sessions(&self, open: impl Fn(&str) -> bool) {
+        self.state.lock().stats.keep_sessions(open);
+    }
+
     pub(super) fn view(&self) -> HubView {
         let mut state = self.state.lock();
         HubView {
@@ -202,6 +207,8 @@ fn stats(stats: &mut Statistics) -> StatsRow {
         recent: stats.recent(Stamp::now().at),
         tools: stats.by_tool(),
         owners: stats.by_owner(),
+        meters: stats.meters(),
+        busy: Arc::default(),
     }
 }
 

@@ -3,7 +3,10 @@
 
 mod attention;
 mod event;
+mod exposition;
 mod hub;
+mod latencies;
+mod meter;
 mod publisher;
 mod record;
 mod rows;
@@ -12,12 +15,19 @@ mod traffic;
 
 pub use attention::{Attention, Severity, Subject, attention};
 pub use event::Event;
+pub use exposition::{Exposition, Format, SECONDS};
 pub use hub::Hub;
+
+pub use latencies::Latencies;
+pub use meter::{Bin, Meter, Window};
+pub(crate) use publisher::QUEUES;
 pub use publisher::{Feed, Publisher};
 pub use record::{CallRecord, History};
 pub use rows::{
-    AssemblyRow, CatalogChange, DeploymentRow, DeploymentState, ReloadRow, RunningRow, Snapshot,
-    SourceRow, StatsRow, ToolRow,
+    AssemblyRow, Busy, CatalogChange, DeploymentRow, DeploymentState, Load, ReloadRow, RunningRow,
+    Snapshot, SourceRow, StatsRow, ToolRow,
 };
-pub use tally::{ErrorCount, Quantiles, SecondRow, Statistics, Tally};
+pub use tally::{
+    ErrorCount, MeterMap, Meters, OTHER, Quantiles, SecondRow, Statistics, Tally, UNKNOWN,
+};
 pub use traffic::{Traffic, TrafficFrame, TrafficPage, TrafficRows};

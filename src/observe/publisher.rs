@@ -1,7 +1,7 @@
 //! Puts snapshots together and publishes them: at most one per 50 ms, none while nobody watches,
 //! and one per second while somebody does, so that series and rates move on.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use tokio::time::Instant;
 
 use super::hub::HubView;
 use super::{
-    AssemblyRow, DeploymentRow, DeploymentState, Hub, ReloadRow, RunningRow, Snapshot, SourceRow,
-    ToolRow, Traffic,
+    AssemblyRow, Busy, DeploymentRow, DeploymentState, Hub, Load, ReloadRow, RunningRow, Snapshot,
+    SourceRow, StatsRow, ToolRow, Traffic, UNKNOWN,
 };
 use crate::clock::Stamp;
 use crate::discovery::{Exposures, Mode};
@@ -123,6 +123,8 @@ impl Publisher {
         } else {
             Rows::new(&shown)
         };
+        let open = self.feed.discovery.open_sessions();
+        self.feed.hub.keep_sessions(|name| open.contains(name));
         let mut view = self.feed.hub.view();
         if view.version == self.hub_version {
             view.history = Arc::clone(&last.history);
@@ -142,8 +144,18 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         .iter()
         .flat_map(|source| source.servers().borrow().to_vec())
         .collect();
-    let running = feed.executor.in_flight().list();
     let sessions = feed.sessions.rows();
+    let running: Arc<[RunningRow]> = feed
+        .executor
+        .in_flight()
+        .list()
+        .iter()
+        .map(|call| running_row(feed, call))
+        .collect();
+    let stats = StatsRow {
+        busy: Arc::new(busy(&running, catalog)),
+        ..view.stats
+    };
     Snapshot {
         version,
         taken: Stamp::now(),
@@ -166,9 +178,9 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         tools: rows.tools,
         refusals: Arc::clone(catalog.refusals()),
         changes: view.changes,
-        running: running.iter().map(|call| running_row(feed, call)).collect(),
+        running,
         history: view.history,
-        stats: view.stats,
+        stats,
         layers: layers(feed),
         approvals: Arc::clone(&feed.approvals.pending().borrow()),
         worst_budget: worst_budget(&sessions),
@@ -319,6 +331,39 @@ fn tool_row(entry: &Entry, exposure: Mode) -> ToolRow {
     }
 }
 
+/// The layers in which a call waits as long as it is directly inside of them.
+pub(crate) const QUEUES: [&str; 3] = ["approval", "rate_limit", "concurrency"];
+
+/// Calls under way by tool, owner, session and layer.
+fn busy(running: &[RunningRow], catalog: &Catalog) -> Busy {
+    let mut busy = Busy::default();
+    for call in running {
+        let count = |map: &mut BTreeMap<Arc<str>, Load>, name: Arc<str>| {
+            let load = map.entry(name).or_default();
+            load.in_flight += 1;
+            load.waiting += u64::from(call.waiting);
+        };
+        match catalog.get(&call.tool) {
+            None => count(&mut busy.tools, UNKNOWN.into()),
+            Some(entry) => {
+                count(&mut busy.tools, Arc::clone(&call.tool));
+                let owner = entry.owner.to_string();
+                if let Some((source, _)) = owner.split_once('/') {
+                    count(&mut busy.owners, source.into());
+                }
+                count(&mut busy.owners, owner.into());
+            }
+        }
+        if let Some(session) = &call.session {
+            count(&mut busy.sessions, Arc::clone(session));
+        }
+        if let Some(layer) = call.inside {
+            count(&mut busy.layers, layer.into());
+        }
+    }
+    busy
+}
+
 fn running_row(feed: &Feed, call: &InFlight) -> RunningRow {
     let secrets = feed.hub.secrets();
     RunningRow {
@@ -335,5 +380,7 @@ fn running_row(feed: &Feed, call: &InFlight) -> RunningRow {
             ..progress.clone()
         }),
         cancelling: call.cancelling,
+        inside: call.inside,
+        waiting: call.inside.is_some_and(|layer| QUEUES.contains(&layer)),
     }
 }

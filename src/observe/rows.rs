@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
+use tokio::time::Instant;
 
-use super::{CallRecord, SecondRow, Tally, TrafficRows};
+use super::{CallRecord, Meters, SecondRow, Tally, TrafficRows};
 use crate::clock::Stamp;
 use crate::discovery::Mode;
 use crate::middleware::{LayerStatus, PendingApproval};
@@ -149,6 +151,32 @@ pub struct RunningRow {
     pub progress: Option<Progress>,
     /// Whether it has been asked to stop.
     pub cancelling: bool,
+    /// The layer that it is inside of, or `tool`; absent before the first.
+    pub inside: Option<&'static str>,
+    /// Whether it waits there for a slot, a turn or an answer.
+    pub waiting: bool,
+}
+
+/// Calls that are under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Load {
+    /// All of them, those that wait among them.
+    pub in_flight: u64,
+    /// Those that wait for a slot, a turn or an answer.
+    pub waiting: u64,
+}
+
+/// What is under way now, by name; a name without calls is absent. As large as the number of calls.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Busy {
+    /// By tool; the names that no tool has stand under `_unknown`.
+    pub tools: BTreeMap<Arc<str>, Load>,
+    /// By `source`, and by `source/server`.
+    pub owners: BTreeMap<Arc<str>, Load>,
+    /// By session.
+    pub sessions: BTreeMap<Arc<str>, Load>,
+    /// By the layer that a call is inside of now, or `tool`.
+    pub layers: BTreeMap<Arc<str>, Load>,
 }
 
 /// Counts and latencies since start.
@@ -162,6 +190,19 @@ pub struct StatsRow {
     pub tools: Arc<BTreeMap<Arc<str>, Tally>>,
     /// By owner, as `source` or `source/server`.
     pub owners: Arc<BTreeMap<Arc<str>, Tally>>,
+    /// The same and more by windows of time; ages are counted from the start of the runtime.
+    #[serde(skip)]
+    pub meters: Meters,
+    /// What is under way now.
+    #[serde(skip)]
+    pub busy: Arc<Busy>,
+}
+
+impl Snapshot {
+    /// How long the runtime had run at `now`; what [`Meters`] are asked with.
+    pub fn age_at(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.started.at)
+    }
 }
 
 /// Everything a screen shows. Slices that did not change are shared between versions.

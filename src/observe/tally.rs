@@ -1,16 +1,18 @@
-//! Statistics of calls with bounded memory: counts by kind, latency as a histogram, calls per
-//! second over the last hour.
+//! Statistics of calls with bounded memory: what is counted by tool, owner, session and layer, and
+//! calls per second over the last hour.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 use tokio::time::Instant;
 
 use super::CallRecord;
+use super::latencies::Latencies;
+use super::meter::{Counted, Meter};
 use crate::clock::Stamp;
+use crate::middleware::LayerSpan;
 use crate::tool::ErrorKind;
 
 /// Seconds that the series of calls per second reaches back: one hour.
@@ -21,10 +23,17 @@ const SHOWN_SECONDS: usize = 300;
 
 /// Names of unknown tools are counted together under this one (rule 9.3), so that a model that
 /// invents names cannot grow the table.
-const UNKNOWN: &str = "_unknown";
+pub const UNKNOWN: &str = "_unknown";
 
-/// The longest latency that the histogram tells apart, in microseconds: one day.
-const LONGEST_US: u64 = 86_400_000_000;
+/// What is counted for names beyond the bound of a table stands under this one, so that servers
+/// that rename their tools for ever cannot grow it either.
+pub const OTHER: &str = "_other";
+
+/// Most tools and most owners that are told apart; later ones share [`OTHER`].
+const NAMES: usize = 16_384;
+
+/// Most sessions that are told apart; beyond that the one whose last call is the oldest leaves.
+const SESSIONS: usize = 256;
 
 /// Latencies at the usual quantiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -41,6 +50,19 @@ pub struct Quantiles {
     pub max: Duration,
 }
 
+impl Quantiles {
+    /// Those of a histogram.
+    pub fn of(latencies: &Latencies) -> Self {
+        Self {
+            p50: latencies.quantile(0.5),
+            p90: latencies.quantile(0.9),
+            p95: latencies.quantile(0.95),
+            p99: latencies.quantile(0.99),
+            max: latencies.max(),
+        }
+    }
+}
+
 /// How often one kind of failure was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorCount {
@@ -50,7 +72,11 @@ pub struct ErrorCount {
     pub count: u64,
 }
 
-/// What was counted for one tool, one owner, or all together, since start.
+/// What was counted for one tool, owner, session or layer, or all together, in a window of time.
+///
+/// Of a layer, `calls` are those that went through it, `errors` those that it answered itself with
+/// an error, `latency` is its own time without its queue and without what lies inside it, and
+/// `bytes_in` and `bytes_out` are the results as they came and as they were given away.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tally {
     /// Calls that ended.
@@ -59,7 +85,7 @@ pub struct Tally {
     pub errors: u64,
     /// The failures by kind, in the order of [`ErrorKind::ALL`]; kinds never seen are absent.
     pub by_kind: Vec<ErrorCount>,
-    /// Latency, to two significant digits.
+    /// Latency, to within 1.6 %.
     pub latency: Quantiles,
     /// Bytes of arguments.
     pub bytes_in: u64,
@@ -67,7 +93,15 @@ pub struct Tally {
     pub bytes_out: u64,
     /// Results that a limit cut.
     pub truncated: u64,
-    /// When the last call ended.
+    /// Bytes of them that were kept.
+    pub kept: u64,
+    /// Bytes of them that were cut.
+    pub cut: u64,
+    /// Calls that waited in a queue.
+    pub waits: u64,
+    /// How long they waited, all together.
+    pub waited: Duration,
+    /// When the last call ended, whatever the window.
     pub last: Option<Stamp>,
 }
 
@@ -80,95 +114,65 @@ pub struct SecondRow {
     pub errors: u32,
 }
 
-struct Meter {
-    tally: Tally,
-    by_kind: BTreeMap<ErrorKind, u64>,
-    /// `None` when the histogram could not be made, which its constants rule out.
-    latency: Option<Histogram<u32>>,
+/// Meters by name. Shared with whoever was given it; a later change is made to a copy.
+pub type MeterMap = Arc<BTreeMap<Arc<str>, Arc<Meter>>>;
+
+/// Everything that is counted, at one moment. Cheap to clone: a meter in it is not changed any more,
+/// and what a window holds is worked out when it is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meters {
+    /// Everything together.
+    pub total: Arc<Meter>,
+    /// By tool; `_unknown` holds the names that no tool has.
+    pub tools: MeterMap,
+    /// By `source`, and by `source/server` where a source has servers.
+    pub owners: MeterMap,
+    /// By session, those that are open.
+    pub sessions: MeterMap,
+    /// By layer, and `tool` for what lies behind the last.
+    pub layers: MeterMap,
 }
 
-impl Meter {
-    fn new() -> Self {
-        Self {
-            tally: Tally::default(),
-            by_kind: BTreeMap::new(),
-            latency: Histogram::new_with_bounds(1, LONGEST_US, 2).ok(),
-        }
-    }
+/// Since-start rows of a table, made anew only for what changed since they were last asked for.
+#[derive(Default)]
+struct Rows {
+    rows: Arc<BTreeMap<Arc<str>, Tally>>,
+    dirty: HashSet<Arc<str>>,
+}
 
-    fn add(&mut self, record: &CallRecord, ended: Stamp) {
-        let tally = &mut self.tally;
-        tally.calls += 1;
-        tally.bytes_in += record.bytes_in as u64;
-        tally.bytes_out += record.bytes_out as u64;
-        tally.truncated += u64::from(record.truncated);
-        tally.last = Some(ended);
-        if let Some(kind) = record.error_kind {
-            tally.errors += 1;
-            *self.by_kind.entry(kind).or_default() += 1;
+impl Rows {
+    fn refresh(&mut self, meters: &MeterMap) -> Arc<BTreeMap<Arc<str>, Tally>> {
+        if !self.dirty.is_empty() {
+            let changed = Arc::make_mut(&mut self.rows);
+            for name in self.dirty.drain() {
+                if let Some(meter) = meters.get(&name) {
+                    changed.insert(name, meter.tally(super::Window::Start, Duration::ZERO));
+                }
+            }
         }
-        if let Some(latency) = &mut self.latency {
-            let micros = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX);
-            latency.saturating_record(micros.clamp(1, LONGEST_US));
-        }
-    }
-
-    fn row(&self) -> Tally {
-        let at = |quantile: f64| {
-            let micros = self
-                .latency
-                .as_ref()
-                .map_or(0, |latency| latency.value_at_quantile(quantile));
-            Duration::from_micros(micros)
-        };
-        Tally {
-            by_kind: self
-                .by_kind
-                .iter()
-                .map(|(kind, count)| ErrorCount {
-                    kind: *kind,
-                    count: *count,
-                })
-                .collect(),
-            latency: Quantiles {
-                p50: at(0.5),
-                p90: at(0.9),
-                p95: at(0.95),
-                p99: at(0.99),
-                max: at(1.0),
-            },
-            ..self.tally.clone()
-        }
+        Arc::clone(&self.rows)
     }
 }
 
-/// Counts calls. Rows are made anew only for what changed since they were last asked for.
+/// Counts calls.
 pub struct Statistics {
     start: Instant,
-    total: Meter,
-    tools: BTreeMap<Arc<str>, Meter>,
-    owners: BTreeMap<Arc<str>, Meter>,
-    tool_rows: Arc<BTreeMap<Arc<str>, Tally>>,
-    owner_rows: Arc<BTreeMap<Arc<str>, Tally>>,
-    dirty_tools: HashSet<Arc<str>>,
-    dirty_owners: HashSet<Arc<str>>,
+    meters: Meters,
+    tools: Rows,
+    owners: Rows,
     /// The newest second is the last; `newest` is its number since `start`.
     series: VecDeque<SecondRow>,
     newest: u64,
 }
 
 impl Statistics {
-    /// Nothing counted yet; seconds are counted from `start`.
+    /// Nothing counted yet; time is counted from `start`.
     pub fn new(start: Instant) -> Self {
         Self {
             start,
-            total: Meter::new(),
-            tools: BTreeMap::new(),
-            owners: BTreeMap::new(),
-            tool_rows: Arc::default(),
-            owner_rows: Arc::default(),
-            dirty_tools: HashSet::new(),
-            dirty_owners: HashSet::new(),
+            meters: Meters::default(),
+            tools: Rows::default(),
+            owners: Rows::default(),
             series: VecDeque::from([SecondRow::default()]),
             newest: 0,
         }
@@ -176,24 +180,35 @@ impl Statistics {
 
     /// Counts a call that ended at `ended`.
     pub fn add(&mut self, record: &CallRecord, ended: Stamp) {
-        self.total.add(record, ended);
-        let tool = if record.owner.is_some() {
-            Arc::clone(&record.tool)
-        } else {
-            UNKNOWN.into()
+        let age = ended.at.saturating_duration_since(self.start);
+        let counted = of_call(record);
+        let add = |map: &mut MeterMap, name: Arc<str>| {
+            let meters = Arc::make_mut(map);
+            let meter = meters.entry(name).or_default();
+            Arc::make_mut(meter).add(&counted, ended, age);
         };
-        self.tools
-            .entry(Arc::clone(&tool))
-            .or_insert_with(Meter::new)
-            .add(record, ended);
-        self.dirty_tools.insert(tool);
+        Arc::make_mut(&mut self.meters.total).add(&counted, ended, age);
+        let tool = match &record.owner {
+            Some(_) => bounded(&self.meters.tools, &record.tool),
+            None => UNKNOWN.into(),
+        };
+        add(&mut self.meters.tools, Arc::clone(&tool));
+        self.tools.dirty.insert(tool);
         if let Some(owner) = &record.owner {
-            self.owners
-                .entry(Arc::clone(owner))
-                .or_insert_with(Meter::new)
-                .add(record, ended);
-            self.dirty_owners.insert(Arc::clone(owner));
+            let source = owner.split_once('/').map(|(source, _)| Arc::from(source));
+            if let Some(source) = source {
+                let source = bounded(&self.meters.owners, &source);
+                add(&mut self.meters.owners, source);
+            }
+            let owner = bounded(&self.meters.owners, owner);
+            add(&mut self.meters.owners, Arc::clone(&owner));
+            self.owners.dirty.insert(owner);
         }
+        if let Some(session) = &record.session {
+            self.make_room_for(session);
+            add(&mut self.meters.sessions, Arc::clone(session));
+        }
+        self.add_layers(record, ended, age);
         self.advance(ended.at);
         if let Some(second) = self.series.back_mut() {
             second.calls += 1;
@@ -201,19 +216,63 @@ impl Statistics {
         }
     }
 
-    /// The tally of everything.
+    fn add_layers(&mut self, record: &CallRecord, ended: Stamp, age: Duration) {
+        if record.layers.is_empty() {
+            return;
+        }
+        let layers = Arc::make_mut(&mut self.meters.layers);
+        for (at, span) in record.layers.iter().enumerate() {
+            let counted = of_span(record, at);
+            // Layers are few and their names fixed: nothing bounds this table but the chain.
+            let meter = match layers.get_mut(span.layer) {
+                Some(meter) => meter,
+                None => layers.entry(span.layer.into()).or_default(),
+            };
+            Arc::make_mut(meter).add(&counted, ended, age);
+        }
+    }
+
+    /// Lets the session go whose last call is the oldest, where a new one finds no place.
+    fn make_room_for(&mut self, session: &Arc<str>) {
+        let sessions = &mut self.meters.sessions;
+        if sessions.len() < SESSIONS || sessions.contains_key(session) {
+            return;
+        }
+        let oldest = sessions
+            .iter()
+            .min_by_key(|(_, meter)| meter.last().map(|last| last.at))
+            .map(|(name, _)| Arc::clone(name));
+        if let Some(oldest) = oldest {
+            Arc::make_mut(sessions).remove(&oldest);
+        }
+    }
+
+    /// Forgets the sessions of which `open` says no.
+    pub fn keep_sessions(&mut self, open: impl Fn(&str) -> bool) {
+        if self.meters.sessions.keys().any(|name| !open(name)) {
+            Arc::make_mut(&mut self.meters.sessions).retain(|name, _| open(name));
+        }
+    }
+
+    /// Everything that is counted, as it is now.
+    pub fn meters(&self) -> Meters {
+        self.meters.clone()
+    }
+
+    /// The tally of everything since the start.
     pub fn total(&self) -> Tally {
-        self.total.row()
+        let total = &self.meters.total;
+        total.tally(super::Window::Start, Duration::ZERO)
     }
 
-    /// The tallies by tool.
+    /// The tallies by tool since the start.
     pub fn by_tool(&mut self) -> Arc<BTreeMap<Arc<str>, Tally>> {
-        refresh(&mut self.tool_rows, &self.tools, &mut self.dirty_tools)
+        self.tools.refresh(&self.meters.tools)
     }
 
-    /// The tallies by owner.
+    /// The tallies by owner since the start.
     pub fn by_owner(&mut self) -> Arc<BTreeMap<Arc<str>, Tally>> {
-        refresh(&mut self.owner_rows, &self.owners, &mut self.dirty_owners)
+        self.owners.refresh(&self.meters.owners)
     }
 
     /// The last five minutes second by second, the newest last; the newest second is not over yet.
@@ -241,20 +300,62 @@ impl Statistics {
     }
 }
 
-fn refresh(
-    rows: &mut Arc<BTreeMap<Arc<str>, Tally>>,
-    meters: &BTreeMap<Arc<str>, Meter>,
-    dirty: &mut HashSet<Arc<str>>,
-) -> Arc<BTreeMap<Arc<str>, Tally>> {
-    if !dirty.is_empty() {
-        let changed = Arc::make_mut(rows);
-        for name in dirty.drain() {
-            if let Some(meter) = meters.get(&name) {
-                changed.insert(name, meter.row());
-            }
-        }
+/// The name, or [`OTHER`] where the table has no room for it.
+fn bounded(map: &MeterMap, name: &Arc<str>) -> Arc<str> {
+    match map.len() < NAMES || map.contains_key(name) {
+        true => Arc::clone(name),
+        false => OTHER.into(),
     }
-    Arc::clone(rows)
+}
+
+fn of_call(record: &CallRecord) -> Counted {
+    let (kept, cut) = record.layers.iter().fold((0, 0), |(kept, cut), span| {
+        let (more, less) = truncation(span);
+        (kept + more, cut + less)
+    });
+    Counted {
+        latency: record.duration,
+        error: record.error_kind,
+        bytes_in: record.bytes_in as u64,
+        bytes_out: record.bytes_out as u64,
+        truncated: record.truncated,
+        kept,
+        cut,
+        waited: record.layers.iter().map(|span| span.waited).sum(),
+    }
+}
+
+/// What a limit kept of a result and what it cut.
+fn truncation(span: &LayerSpan) -> (u64, u64) {
+    match (span.layer, span.bytes_before, span.bytes_after) {
+        ("result_limit", Some(before), Some(after)) if after < before => {
+            (after as u64, (before - after) as u64)
+        }
+        _ => (0, 0),
+    }
+}
+
+/// What one layer did with the call.
+fn of_span(record: &CallRecord, at: usize) -> Counted {
+    let span = &record.layers[at];
+    let inner = record.layers.get(at + 1);
+    let (kept, cut) = truncation(span);
+    // The answer was made by the innermost layer from which it came all the way out.
+    let mut outer = record.layers.iter().take(at);
+    let made_here = span.completed
+        && outer.all(|span| span.completed)
+        && inner.is_none_or(|inner| !inner.completed);
+    let inside = inner.map_or(Duration::ZERO, |inner| inner.took);
+    Counted {
+        latency: span.took.saturating_sub(inside + span.waited),
+        error: record.error_kind.filter(|_| made_here),
+        bytes_in: span.bytes_before.unwrap_or(0) as u64,
+        bytes_out: span.bytes_after.unwrap_or(0) as u64,
+        truncated: cut > 0,
+        kept,
+        cut,
+        waited: span.waited,
+    }
 }
 
 #[cfg(test)]
@@ -262,6 +363,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::observe::Window;
     use crate::tool::CallId;
 
     fn record(tool: &str, known: bool, millis: u64, error: Option<ErrorKind>) -> CallRecord {
@@ -318,6 +420,87 @@ mod tests {
         assert!(near(tally.latency.max, 100.0), "{:?}", tally.latency);
         assert_eq!(stats.by_owner()["src/server"].calls, 100);
         assert_eq!(stats.total(), tally);
+    }
+
+    #[test]
+    fn the_layer_that_made_an_answer_is_the_one_that_stopped_the_call() {
+        let ms = Duration::from_millis;
+        let span = |layer, took, waited, completed, bytes: [Option<usize>; 2]| LayerSpan {
+            layer,
+            entered: Duration::ZERO,
+            took: ms(took),
+            waited: ms(waited),
+            completed,
+            note: None,
+            bytes_before: bytes[0],
+            bytes_after: bytes[1],
+        };
+        let start = Instant::now();
+        let mut stats = Statistics::new(start);
+        let timed_out = CallRecord {
+            layers: Arc::new([
+                span("result_limit", 110, 0, true, [Some(900), Some(100)]),
+                span("timeout", 105, 0, true, [None, Some(900)]),
+                span("concurrency", 100, 60, false, [None, None]),
+                span("tool", 39, 0, false, [None, None]),
+            ]),
+            truncated: true,
+            ..record("t", true, 110, Some(ErrorKind::Timeout))
+        };
+        stats.add(&timed_out, stamp(start, 0));
+        let meters = stats.meters();
+        let row = |layer: &str| {
+            let tally = meters.layers[layer].tally(Window::Start, Duration::ZERO);
+            let own = tally.latency.max.as_millis();
+            (tally.calls, tally.errors, own, tally.waited.as_millis())
+        };
+        assert_eq!(row("result_limit"), (1, 0, 5, 0));
+        assert_eq!(row("timeout"), (1, 1, 5, 0));
+        assert_eq!(row("concurrency"), (1, 0, 1, 60));
+        assert_eq!(row("tool"), (1, 0, 39, 0));
+        let tool = stats.by_tool()["t"].clone();
+        assert_eq!((tool.truncated, tool.kept, tool.cut), (1, 100, 800));
+        assert_eq!((tool.waits, tool.waited), (1, ms(60)));
+    }
+
+    #[test]
+    fn a_source_is_counted_beside_its_servers() {
+        let start = Instant::now();
+        let mut stats = Statistics::new(start);
+        for owner in ["mcp/files", "mcp/clock", "sim"] {
+            let mut record = record("t", true, 1, None);
+            record.owner = Some(owner.into());
+            stats.add(&record, stamp(start, 0));
+        }
+        let owners = stats.meters().owners;
+        let calls: Vec<_> = owners
+            .iter()
+            .map(|(name, meter)| (&**name, meter.counts(Window::Minute, Duration::ZERO).0))
+            .collect();
+        let expected = [("mcp", 2), ("mcp/clock", 1), ("mcp/files", 1), ("sim", 1)];
+        assert_eq!(calls, expected);
+    }
+
+    #[test]
+    fn names_and_sessions_are_bounded_and_sessions_that_ended_leave() {
+        let start = Instant::now();
+        let mut stats = Statistics::new(start);
+        for number in 0..NAMES + 5 {
+            let mut record = record(&format!("t{number}"), true, 1, None);
+            record.session = Some(format!("s{number}").into());
+            stats.add(&record, stamp(start, number as u64));
+        }
+        let meters = stats.meters();
+        assert_eq!(meters.tools.len(), NAMES + 1);
+        let other = &meters.tools[OTHER];
+        assert_eq!(other.counts(Window::Start, Duration::ZERO).0, 5);
+        assert_eq!(meters.sessions.len(), SESSIONS);
+        let newest = format!("s{}", NAMES + 4);
+        assert!(meters.sessions.contains_key(newest.as_str()));
+        stats.keep_sessions(|name| name == newest);
+        assert_eq!(stats.meters().sessions.len(), 1);
+        // What was handed out before is not touched.
+        assert_eq!(meters.sessions.len(), SESSIONS);
     }
 
     #[test]

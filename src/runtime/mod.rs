@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::deployment::{Deployment, Loaded, Problems};
 use crate::executor::Executor;
 use crate::middleware::{Approvals, BuildError, Instruments};
-use crate::observe::{Event, Hub, Snapshot};
+use crate::observe::{Event, Exposition, Hub, Snapshot};
 use crate::registry::{CloseFailure, Registry};
 use crate::secrets::Secrets;
 use crate::session::{Directory, Discovery, SessionDriver, SessionKind};
@@ -193,6 +193,16 @@ impl Runtime {
     /// The sessions that are listed in the snapshot.
     pub fn sessions(&self) -> &Directory {
         &self.directory
+    }
+
+    /// What a scrape of metrics reads; it may outlive the runtime.
+    pub fn exposition(&self) -> Exposition {
+        Exposition::new(
+            Arc::clone(&self.hub),
+            self.executor.clone(),
+            self.sources.clone(),
+            self.approvals.clone(),
+        )
     }
 
     /// The desk at which an operator answers what the layer `approval` asks.

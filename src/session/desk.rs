@@ -1,7 +1,7 @@
 //! Where a running `tool_search` finds the session that asked, and leaves what it found. Its
 //! answer depends on the whole batch (rule 7.3), so that the call itself cannot give it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -19,7 +19,7 @@ type Key = usize;
 
 struct Place {
     /// The name lives as long as the place, so that its address stays its own.
-    _name: Arc<str>,
+    name: Arc<str>,
     exposures: Arc<Exposures>,
     /// Bounded by the searches of one batch.
     plans: HashMap<CallId, SearchPlan>,
@@ -40,7 +40,7 @@ impl Desk {
     pub(super) fn sit(&self, name: &Arc<str>) -> Seat {
         let key = key(name);
         let place = Place {
-            _name: Arc::clone(name),
+            name: Arc::clone(name),
             exposures: Arc::default(),
             plans: HashMap::new(),
         };
@@ -49,6 +49,15 @@ impl Desk {
             desk: self.clone(),
             key,
         }
+    }
+
+    /// The names of the sessions that sit here.
+    pub(super) fn names(&self) -> HashSet<Arc<str>> {
+        let places = self.0.lock();
+        places
+            .values()
+            .map(|place| Arc::clone(&place.name))
+            .collect()
     }
 
     /// What the session of a call sees in its round; `None` without a session.

@@ -1,5 +1,6 @@
 //! What all sessions of one assembly share: exposures and index of the newest catalog version.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -57,6 +58,11 @@ impl Discovery {
             Some(_) => Ok(Some(Arc::new(ToolSearch::new(self)?))),
             None => Ok(None),
         }
+    }
+
+    /// The names of the sessions that are open.
+    pub fn open_sessions(&self) -> HashSet<Arc<str>> {
+        self.desk.names()
     }
 
     /// The settings in force.

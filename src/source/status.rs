@@ -51,6 +51,17 @@ pub enum ServerState {
 }
 
 impl ServerState {
+    /// Every state.
+    pub const ALL: [Self; 7] = [
+        Self::Connecting,
+        Self::Ready,
+        Self::Degraded,
+        Self::Backoff,
+        Self::Rejected,
+        Self::Disabled,
+        Self::Stopped,
+    ];
+
     /// The fixed name.
     pub fn as_str(self) -> &'static str {
         match self {
