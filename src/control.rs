@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::executor::Outcome;
 use crate::middleware::settings::MiddlewareSettings;
-use crate::middleware::{Decision, LayerError};
+use crate::middleware::{Decision, Drill, LayerError};
 use crate::source::mcp::Answer;
 use crate::source::{OrderError, ServerOrder};
 use crate::tool::{Call, CallId};
@@ -72,6 +72,10 @@ pub enum LayerOrder {
     Resume,
     /// Take its part of these settings over.
     Change(Box<MiddlewareSettings>),
+    /// Begin a fault drill, which ends by itself; for `fault` alone.
+    Drill(Box<Drill>),
+    /// End the drill before its time.
+    EndDrill,
 }
 
 /// Why an order got no answer.

@@ -10,6 +10,7 @@ mod identity;
 pub mod import;
 mod inference;
 mod kinds;
+mod layer_text;
 mod layers;
 mod load;
 mod mcp;
@@ -26,6 +27,7 @@ mod skills;
 
 pub use combine::{Input, combine, from_command, from_url, load_inputs};
 pub use environment::{EnvValue, Environment, ProcessEnvironment, Supplied};
+pub use layer_text::read_layer;
 pub(crate) use load::load_text_with;
 pub use load::{Loaded, load_file, load_text, read_text};
 pub use model::{

@@ -91,8 +91,9 @@ pub fn build(settings: &MiddlewareSettings, context: &BuildContext) -> Result<Ch
     if let Some(concurrency) = settings.concurrency.clone() {
         layers.push(Arc::new(Concurrency::new(concurrency)));
     }
-    if let Some(fault) = settings.fault.clone() {
-        layers.push(Arc::new(Fault::new(fault)));
-    }
+    layers.push(Arc::new(match settings.fault.clone() {
+        Some(fault) => Fault::new(fault),
+        None => Fault::asleep(),
+    }));
     Ok(Chain::new(layers))
 }

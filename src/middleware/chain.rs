@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::settings::MiddlewareSettings;
 use super::trace::{Entered, Trace};
-use super::{Counter, Middleware, ORDER, Request};
+use super::{Counter, Drill, DrillStatus, Middleware, ORDER, Request};
 use crate::tool::ToolResult;
 
 /// What the span of the tool itself is called, beside those of the layers.
@@ -36,7 +36,7 @@ impl<'a> Next<'a> {
         let mut rest = self.slots;
         while let Some((slot, slots)) = rest.split_first() {
             rest = slots;
-            if slot.paused.load(Ordering::Relaxed) {
+            if slot.paused.load(Ordering::Relaxed) || !slot.layer.acts() {
                 continue;
             }
             let span = Entered::new(request.enter(slot.layer.name()));
@@ -78,6 +78,8 @@ pub struct LayerStatus {
     pub paused: bool,
     /// Whether an operator has changed its settings since it was built.
     pub changed: bool,
+    /// The drill that it carries out, if any.
+    pub drill: Option<DrillStatus>,
 }
 
 impl LayerStatus {
@@ -104,6 +106,12 @@ pub enum LayerError {
     Fixed {
         /// The layer.
         layer: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A drill can neither begin nor end.
+    #[error("the drill cannot be changed: {reason}")]
+    Drill {
         /// Why.
         reason: String,
     },
@@ -161,14 +169,15 @@ impl Chain {
 
     /// The layers as they are now, outermost first.
     pub fn status(&self) -> Vec<LayerStatus> {
-        self.slots
-            .iter()
+        let acting = self.slots.iter().filter(|slot| slot.layer.acts());
+        acting
             .map(|slot| LayerStatus {
                 name: slot.layer.name(),
                 settings: slot.layer.settings(),
                 counters: slot.layer.counters(),
                 paused: slot.paused.load(Ordering::Relaxed),
                 changed: slot.changed.load(Ordering::Relaxed),
+                drill: slot.layer.drill(),
             })
             .collect()
     }
@@ -206,6 +215,25 @@ impl Chain {
         }
     }
 
+    /// Begins a fault drill in place of the one that goes on, or ends that. A paused layer is set
+    /// to work: a drill that does nothing would be worse than none.
+    ///
+    /// # Errors
+    /// When the chain cannot inject faults, or there is no drill to end.
+    pub fn set_drill(&self, drill: Option<Drill>) -> Result<(), LayerError> {
+        let slot = self.slot("fault")?;
+        let began = drill.is_some();
+        slot.layer
+            .set_drill(drill)
+            .map_err(|reason| LayerError::Drill { reason })?;
+        if began {
+            slot.paused.store(false, Ordering::Relaxed);
+        }
+        let what = if began { "began" } else { "ended" };
+        tracing::warn!("the operator {what} a fault drill");
+        Ok(())
+    }
+
     /// Lets every layer finish what it still has to write, innermost first. Idempotent.
     pub async fn close(&self) {
         for slot in self.slots.iter().rev() {
@@ -216,9 +244,8 @@ impl Chain {
     fn slot(&self, layer: &str) -> Result<&Slot, LayerError> {
         let found = self.slots.iter().find(|slot| slot.layer.name() == layer);
         found.ok_or_else(|| {
-            let names: Vec<_> = self
-                .slots
-                .iter()
+            let acting = self.slots.iter().filter(|slot| slot.layer.acts());
+            let names: Vec<_> = acting
                 .map(|slot| format!("`{}`", slot.layer.name()))
                 .collect();
             LayerError::Unknown {

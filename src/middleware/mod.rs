@@ -22,6 +22,7 @@ mod telemetry;
 mod timeout;
 mod trace;
 mod validate;
+mod written;
 
 pub use approval::{Approval, Approvals, Console, Decision, PendingApproval};
 pub use audit::Audit;
@@ -29,14 +30,14 @@ pub use build::{BuildContext, BuildError, build};
 pub use chain::{Chain, Endpoint, LayerError, LayerStatus, Next, Run};
 pub use concurrency::Concurrency;
 pub use counter::Counter;
-pub use fault::Fault;
+pub use fault::{Drill, DrillStatus, Fault};
 pub use rate_limit::RateLimit;
 pub use recover::Recover;
 pub(crate) use recover::panic_result;
 pub use redact::{Redact, Redactor};
 pub use request::Request;
 pub use result_limit::ResultLimit;
-pub use telemetry::{Execution, Instruments, Telemetry};
+pub use telemetry::{Execution, Instruments, Measured, Telemetry};
 pub use timeout::{Timeout, TimeoutRule};
 pub use trace::{LayerSpan, Span, Trace};
 pub use validate::Validate;
@@ -104,6 +105,25 @@ pub trait Middleware: Send + Sync + 'static {
     /// Finishes what it still has to write; called once no more calls come. Idempotent.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})
+    }
+
+    /// Whether it does anything now. A layer that does not is passed by and not shown.
+    fn acts(&self) -> bool {
+        true
+    }
+
+    /// The fault drill that it carries out now, if any.
+    fn drill(&self) -> Option<DrillStatus> {
+        None
+    }
+
+    /// Begins a drill in place of the one that it carries out now, or ends that.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn set_drill(&self, drill: Option<Drill>) -> Result<(), String> {
+        let _ = drill;
+        Err("it injects no faults".into())
     }
 
     /// Passes the call on with `next.run(request)`, or answers itself.

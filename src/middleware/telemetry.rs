@@ -50,13 +50,23 @@ impl Execution {
 
 /// Where executions are counted and exported. Called on the call's own task: must not block.
 pub trait Instruments: fmt::Debug + Send + Sync + 'static {
-    /// A call has ended.
-    fn executed(&self, execution: &Execution);
+    /// A call begins. `parent` is the trace that it belongs to already, as the W3C header
+    /// `traceparent`, if whoever asked for it said so.
+    fn begin(&self, execution: &Execution, parent: Option<&str>) -> Box<dyn Measured>;
 
     /// Sends what is left; called when a chain ends. The instruments may go on after that.
     fn flush(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
+}
+
+/// A call that is being measured.
+pub trait Measured: Send {
+    /// The trace that what the call does belongs to, as the W3C header `traceparent`.
+    fn traceparent(&self) -> Option<Arc<str>>;
+
+    /// The call has ended; `execution` says how.
+    fn end(self: Box<Self>, execution: &Execution);
 }
 
 /// The layer.
@@ -79,7 +89,7 @@ impl Telemetry {
         }
     }
 
-    fn ended(&self, mut execution: Execution, end: End<'_>) {
+    fn ended(&self, mut execution: Execution, measured: Option<Box<dyn Measured>>, end: End<'_>) {
         execution.duration = Stamp::now()
             .at
             .saturating_duration_since(execution.begun.at);
@@ -89,8 +99,8 @@ impl Telemetry {
             self.errors.one();
             self.warn(&execution, kind, end);
         }
-        if let Some(instruments) = &self.instruments {
-            instruments.executed(&execution);
+        if let Some(measured) = measured {
+            measured.end(&execution);
         }
     }
 
@@ -138,7 +148,7 @@ impl Middleware for Telemetry {
         }
     }
 
-    fn handle<'a>(&'a self, request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
+    fn handle<'a>(&'a self, mut request: Request, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
         let tool = match request.entry() {
             Some(_) => Arc::clone(&request.call.tool),
             None => UNKNOWN.into(),
@@ -157,7 +167,13 @@ impl Middleware for Telemetry {
             tool = &*execution.tool,
             call_id = execution.call_id.as_str(),
         );
-        let ending = Ending::new(|end| self.ended(execution, end));
+        let parent = request.call.traceparent.as_deref();
+        let instruments = self.instruments.as_ref();
+        let measured = instruments.map(|instruments| instruments.begin(&execution, parent));
+        if let Some(traceparent) = measured.as_ref().and_then(|it| it.traceparent()) {
+            request.call.traceparent = Some(traceparent);
+        }
+        let ending = Ending::new(|end| self.ended(execution, measured, end));
         let work = async move {
             let result = next.run(request).await;
             ending.with(&result);
@@ -179,11 +195,23 @@ mod tests {
     #[derive(Debug, Default)]
     struct Seen(Mutex<Vec<(String, &'static str, u128)>>);
 
-    impl Instruments for Seen {
-        fn executed(&self, execution: &Execution) {
+    impl Instruments for Arc<Seen> {
+        fn begin(&self, _: &Execution, parent: Option<&str>) -> Box<dyn Measured> {
+            assert_eq!(parent, Some("from outside"));
+            Box::new(Sees(Arc::clone(self)))
+        }
+    }
+
+    struct Sees(Arc<Seen>);
+
+    impl Measured for Sees {
+        fn traceparent(&self) -> Option<Arc<str>> {
+            Some("of the span".into())
+        }
+        fn end(self: Box<Self>, execution: &Execution) {
             let ms = execution.duration.as_millis();
             let tool = execution.tool.to_string();
-            self.0.lock().push((tool, execution.status(), ms));
+            self.0.0.lock().push((tool, execution.status(), ms));
         }
     }
 
@@ -203,6 +231,7 @@ mod tests {
     impl Endpoint for Acts {
         fn finish(&self, request: Request) -> BoxFuture<'_, ToolResult> {
             Box::pin(async move {
+                assert_eq!(request.call.traceparent.as_deref(), Some("of the span"));
                 tokio::time::sleep(Duration::from_millis(30)).await;
                 match request.entry() {
                     Some(_) => ToolResult::text("done"),
@@ -242,11 +271,12 @@ mod tests {
         let secrets = Secrets::default();
         secrets.add("hunter22");
         let seen = Arc::new(Seen::default());
-        let layer = Telemetry::new(Some(Arc::clone(&seen) as Arc<dyn Instruments>), secrets);
+        let layer = Telemetry::new(Some(Arc::new(Arc::clone(&seen))), secrets);
         let chain = Chain::new(vec![Arc::new(layer)]);
         let run = async |tool: &str| {
             let mut call = Call::new(tool, json!({}));
             call.id = "call-9".into();
+            call.traceparent = Some("from outside".into());
             let request = Request::new(call, registry.catalog());
             let work = chain.run(request, &Acts);
             let _ = tokio::time::timeout(Duration::from_millis(50), work).await;

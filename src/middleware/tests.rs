@@ -14,7 +14,7 @@ use super::settings::{
 };
 use super::*;
 use crate::executor::{CallObserver, Executor, Outcome, Started};
-use crate::observe::Hub;
+use crate::observe::{Hub, Window};
 use crate::registry::{GlobMap, Owner, Registry};
 use crate::secrets::Secrets;
 use crate::tool::{Call, Definition, ErrorKind, Invocation, Tool};
@@ -426,6 +426,75 @@ async fn fifty_thousand_calls_are_counted_the_same_by_everybody() {
     let redacted = r#""arguments":{"say":"••••"}"#;
     let count = lines.lines().filter(|line| line.contains(redacted)).count();
     assert_eq!(count as u64, written, "the audit is redacted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_window_counts_what_the_tool_itself_counted() {
+    let registry = Arc::new(Registry::new());
+    let hub = Arc::new(Hub::new(Arc::clone(&registry), Secrets::default()));
+    let observer = Arc::clone(&hub) as Arc<dyn CallObserver>;
+    let settings = settings(|s| {
+        s.recover = true;
+        s.concurrency = slots(8);
+    });
+    let bench = Bench::over(settings, registry, observer).await;
+    let started = hub.started().at;
+    let own = || bench.tool.calls.load(Ordering::Relaxed);
+    // At the last moment of the hour every window has all of its slots.
+    let end = Duration::from_secs(3_600) - Duration::from_millis(1);
+    let begins = [3_540, 3_300, 0].map(Duration::from_secs);
+    let mut before = [None; 3];
+    for number in 0_u64.. {
+        let age = started.elapsed();
+        for (begin, before) in begins.iter().zip(&mut before) {
+            if age >= *begin && before.is_none() {
+                *before = Some(own());
+            }
+        }
+        if age >= end {
+            break;
+        }
+        let say = if number % 7 == 0 { "panic" } else { "fine" };
+        bench
+            .executor
+            .call(Call::new("act", json!({"say": say})))
+            .await;
+        // Now and then a slot is left empty.
+        let pause = Duration::from_millis(311 + number * 1_709 % 13_000);
+        let next = (started.elapsed() + pause).min(end);
+        // No pause steps over the begin of a window, at which the tool's own count is read.
+        let mark = begins
+            .into_iter()
+            .find(|begin| started.elapsed() < *begin && next > *begin);
+        tokio::time::sleep_until(started + mark.unwrap_or(next)).await;
+    }
+    let stats = hub.stats();
+    let age = started.elapsed();
+    for (window, before) in Window::ALL
+        .into_iter()
+        .zip(before.into_iter().chain([Some(0)]))
+    {
+        let expected = own() - before.unwrap();
+        let meters = &stats.meters;
+        for (what, meter) in [
+            ("all", &meters.total),
+            ("tool", &meters.tools["act"]),
+            ("source", &meters.owners["s"]),
+            ("layer", &meters.layers["concurrency"]),
+            ("behind the layers", &meters.layers["tool"]),
+        ] {
+            let tally = meter.tally(window, age);
+            assert_eq!(tally.calls, expected, "{what} in {}", window.as_str());
+            assert_eq!(meter.counts(window, age).0, expected);
+            assert_eq!(meter.latencies(window, age).count(), expected);
+        }
+        let (_, bins) = meters.total.series(window, age);
+        let charted: u64 = bins.iter().map(|bin| bin.calls).sum();
+        assert_eq!(charted, expected, "the chart of {}", window.as_str());
+        let panics = meters.layers["recover"].tally(window, age).errors;
+        assert_eq!(panics, meters.total.tally(window, age).errors);
+        assert!(panics > 0 && expected > panics, "{panics} of {expected}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

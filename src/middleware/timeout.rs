@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::counter::Count;
 use super::live::Live;
 use super::settings::MiddlewareSettings;
-use super::{Counter, Middleware, Next, Request, absent};
+use super::{Counter, Middleware, Next, Request, absent, written};
 use crate::registry::GlobMap;
 use crate::tool::{ErrorKind, ToolResult};
 
@@ -67,10 +67,10 @@ impl Middleware for Timeout {
         let tools: serde_json::Map<String, Value> = rule
             .tools
             .iter()
-            .map(|(pattern, bound)| (pattern.to_owned(), json!(format!("{bound:?}"))))
+            .map(|(pattern, bound)| (pattern.to_owned(), json!(written::duration(*bound))))
             .collect();
         json!({
-            "default": rule.default.map(|bound| format!("{bound:?}")),
+            "default": rule.default.map(written::duration),
             "tools": tools,
         })
     }

@@ -103,6 +103,15 @@ fn of_layer(layer: &LayerStatus) -> Option<(Severity, String)> {
                 count("lost")
             ),
         )),
+        "fault" if layer.drill.is_some() => Some((
+            Severity::Bad,
+            format!(
+                "a fault drill is on: it delayed {} calls, failed {} and dropped {}",
+                count("delayed"),
+                count("failed"),
+                count("dropped")
+            ),
+        )),
         name if layer.paused => Some((Severity::Warning, format!("layer `{name}` is paused"))),
         "fault" => Some((
             Severity::Warning,
@@ -263,6 +272,7 @@ mod tests {
             }],
             paused: false,
             changed: false,
+            drill: None,
         };
         assert_eq!(of_layer(&audit(0)), None);
         assert_eq!(of_layer(&audit(3)).map(|told| told.0), Some(Severity::Bad));

@@ -57,6 +57,8 @@ async fn carry_out(desk: Desk, order: Order) {
                 LayerOrder::Pause => chain.set_paused(&layer, true),
                 LayerOrder::Resume => chain.set_paused(&layer, false),
                 LayerOrder::Change(settings) => chain.change(&layer, &settings),
+                LayerOrder::Drill(drill) => chain.set_drill(Some(*drill)),
+                LayerOrder::EndDrill => chain.set_drill(None),
             };
             let _ = reply.send(answer);
         }

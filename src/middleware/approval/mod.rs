@@ -18,7 +18,7 @@ use self::desk::{Answer, Asked, Question};
 use super::counter::Count;
 use super::live::Live;
 use super::settings::{ApprovalSettings, MiddlewareSettings};
-use super::{Counter, Middleware, Next, Request, absent, named};
+use super::{Counter, Middleware, Next, Request, absent, named, written};
 use crate::clock::Stamp;
 use crate::secrets::Secrets;
 use crate::tool::{ErrorKind, ToolResult};
@@ -148,7 +148,7 @@ impl Middleware for Approval {
         let rule = self.rule.get();
         json!({
             "tools": rule.tools,
-            "timeout": rule.timeout.map(|timeout| format!("{timeout:?}")),
+            "timeout": rule.timeout.map(written::duration),
         })
     }
 
