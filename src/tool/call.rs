@@ -59,6 +59,9 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// Name of the session that the call belongs to, if any.
     pub session: Option<Arc<str>>,
+    /// The trace that the call belongs to, as the W3C header `traceparent`; from whoever asks for
+    /// the call, and from the layer `telemetry` on that of its own span.
+    pub traceparent: Option<Arc<str>>,
 }
 
 impl Call {
@@ -71,6 +74,7 @@ impl Call {
             deadline: None,
             cancel: CancellationToken::new(),
             session: None,
+            traceparent: None,
         }
     }
 
@@ -148,6 +152,8 @@ pub struct Invocation {
     pub session: Option<Arc<str>>,
     /// Where the latest progress is put; only the newest counts.
     pub progress: tokio::sync::watch::Sender<Option<Progress>>,
+    /// The trace that the call belongs to, as the W3C header `traceparent`.
+    pub traceparent: Option<Arc<str>>,
 }
 
 impl Invocation {
@@ -160,6 +166,7 @@ impl Invocation {
             cancel: CancellationToken::new(),
             session: None,
             progress: tokio::sync::watch::Sender::new(None),
+            traceparent: None,
         }
     }
 }

@@ -8,6 +8,8 @@
 
 mod deployment;
 mod mcp;
+#[cfg(feature = "otel")]
+mod otel;
 mod reload;
 mod shipped;
 mod skills;

@@ -12,14 +12,14 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::cli::Global;
-use crate::commands::Failure;
+use crate::commands::{Failure, export};
 use crate::console::LogLayer;
 use crate::text::{Lines, Marks, clean};
 
 /// Starts the log of a command.
 ///
 /// # Errors
-/// When the log file cannot be opened.
+/// When the log file cannot be opened, or the variables of the export make no sense.
 pub(crate) fn start(global: &Global, secrets: &Secrets) -> Result<(), Failure> {
     let target = match &global.log_file {
         Some(path) => Target::File(Arc::new(open(path)?)),
@@ -33,7 +33,9 @@ pub(crate) fn start(global: &Global, secrets: &Secrets) -> Result<(), Failure> {
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(writer);
-    let registry = tracing_subscriber::registry().with(filter(global));
+    let registry = tracing_subscriber::registry()
+        .with(filter(global))
+        .with(export::log_export(secrets)?);
     // Beside the results on a terminal a time and a module are noise; in a file they are the point.
     let started = if to_file {
         registry.with(layer).try_init()
@@ -49,7 +51,7 @@ pub(crate) fn start(global: &Global, secrets: &Secrets) -> Result<(), Failure> {
 /// the screen's and gets nothing.
 ///
 /// # Errors
-/// When the log file cannot be opened.
+/// When the log file cannot be opened, or the variables of the export make no sense.
 pub(crate) fn start_console(
     global: &Global,
     secrets: &Secrets,
@@ -75,6 +77,7 @@ pub(crate) fn start_console(
     };
     tracing_subscriber::registry()
         .with(EnvFilter::new(level))
+        .with(export::log_export(secrets)?)
         .with(screen)
         .with(file)
         .try_init()

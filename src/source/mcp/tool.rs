@@ -52,6 +52,7 @@ pub(super) async fn call(
         deadline: invocation.deadline,
         cancel: invocation.cancel,
         progress: Some(invocation.progress),
+        traceparent: invocation.traceparent,
     };
     let answered = match way {
         Way::Call => {

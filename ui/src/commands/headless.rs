@@ -39,6 +39,7 @@ pub(crate) async fn with_runtime<T>(
         tracing::warn!("{failure}");
     }
     stop(host).await;
+    export::flush().await;
     result
 }
 
@@ -76,7 +77,7 @@ async fn start_with(
         reload,
         questions,
         tokens: opening::state_dir().map(|dir| dir.join("toolcrib/tokens")),
-        instruments: export::instruments()?,
+        instruments: export::instruments(&opened.secrets)?,
         ..Options::default()
     };
     let host = match &opened.host {

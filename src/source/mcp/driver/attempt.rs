@@ -282,6 +282,7 @@ fn begin_listening(
                 deadline: None,
                 cancel: connection.gone.clone(),
                 progress: None,
+                traceparent: None,
             };
             let _ = connection.request(log_level_request(), &bounds).await;
         });
@@ -376,6 +377,7 @@ pub(super) async fn list(
         deadline: None,
         cancel: CancellationToken::new(),
         progress: None,
+        traceparent: None,
     };
     let listed = connection
         .pages(&bounds, request, "tools", &mut warnings)
@@ -397,6 +399,7 @@ pub(super) async fn probe(connection: &Connection) -> Result<(), Unanswered> {
         deadline: None,
         cancel: connection.gone.clone(),
         progress: None,
+        traceparent: None,
     };
     match connection.request(request, &bounds).await {
         // An error is an answer too.

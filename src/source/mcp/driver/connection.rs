@@ -64,6 +64,8 @@ pub(in super::super) struct Bounds {
     pub(in super::super) deadline: Option<Instant>,
     pub(in super::super) cancel: CancellationToken,
     pub(in super::super) progress: Option<watch::Sender<Option<Progress>>>,
+    /// The trace that the request belongs to (SEP-414).
+    pub(in super::super) traceparent: Option<Arc<str>>,
 }
 
 /// How a request ended without a result.
@@ -184,9 +186,14 @@ impl Connection {
         bounds: &Bounds,
     ) -> Result<ServerResult, Unanswered> {
         let mut options = PeerRequestOptions::no_options();
-        if self.asks_for_log {
+        if self.asks_for_log || bounds.traceparent.is_some() {
             let mut meta = RequestMetaObject::default();
-            ask_for_log(&mut meta);
+            if self.asks_for_log {
+                ask_for_log(&mut meta);
+            }
+            if let Some(traceparent) = &bounds.traceparent {
+                meta.0.set_traceparent(&**traceparent);
+            }
             options = options.with_meta(meta);
         }
         let RequestHandle {

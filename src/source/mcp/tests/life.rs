@@ -553,3 +553,22 @@ async fn a_list_that_repeats_its_cursor_ends_with_a_warning() {
         row.warnings
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_trace_of_a_call_reaches_the_server_on_both_revisions() {
+    let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for shelf in [Shelf::new(&["trace"]), Shelf::legacy(&["trace"])] {
+        let bench = Bench::new(shelf);
+        bench.ready().await;
+        let mut invocation = Invocation::bare(serde_json::Map::new());
+        assert_eq!(
+            bench.run("m__trace", invocation.clone()).await.all_text(),
+            "none"
+        );
+        invocation.traceparent = Some(traceparent.into());
+        assert_eq!(
+            bench.run("m__trace", invocation).await.all_text(),
+            traceparent
+        );
+    }
+}

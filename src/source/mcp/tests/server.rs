@@ -250,6 +250,7 @@ impl ServerHandler for Shelf {
             }
             "fail" => CallToolResult::error(vec![ContentBlock::text("it broke")]).into(),
             "refuse" => return Err(ErrorData::internal_error("out of order", None)),
+            "trace" => text(context.meta.get_traceparent().unwrap_or("none").to_owned()),
             "pid" => text(std::process::id().to_string()),
             "progress" => {
                 if let Some(token) = context.meta.get_progress_token() {
