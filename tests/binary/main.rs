@@ -10,6 +10,9 @@ mod calls;
 mod check;
 mod failing;
 mod lists;
+mod metrics;
+#[cfg(feature = "otel")]
+mod otel;
 mod place;
 mod reference;
 mod secrets;

@@ -1,5 +1,6 @@
 //! What can be typed: options, commands and their help. Nothing is decided here.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,6 +56,10 @@ pub(crate) struct Global {
     /// How long to wait for servers [default: 10s, and 60s for required ones]
     #[arg(long, global = true, value_name = "DURATION", value_parser = positive)]
     pub(crate) wait: Option<Duration>,
+    /// Serve metrics for Prometheus at this address while the console or `play` runs; a port alone
+    /// is one of the loopback address
+    #[arg(long, global = true, value_name = "ADDR", value_parser = crate::commands::metrics::address)]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Refuse calls and changes
     #[arg(long, global = true)]
     pub(crate) read_only: bool,
@@ -119,6 +124,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether it keeps running, so that it takes `--metrics`.
+    pub(crate) fn runs_on(&self) -> bool {
+        matches!(self, Self::Play(_))
+    }
+
     /// The server after `--`, where the command takes one.
     pub(crate) fn stdio(&self) -> &[String] {
         match self {

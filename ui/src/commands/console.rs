@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _};
 use super::Failure;
 use super::headless::{start_to_stay, stop};
 use super::output::colours_wanted;
+use super::{export, metrics};
 use toolcrib::source::mcp::Questions;
 
 use crate::cli::Global;
@@ -38,8 +39,18 @@ pub(crate) fn run(global: &Global, server: &[String]) -> Result<(), Failure> {
             logs: Some(logs),
             ..Options::default()
         };
+        let metrics = match metrics::serve(global.metrics, &runtime).await {
+            Ok(metrics) => metrics,
+            Err(failure) => {
+                runtime.shutdown().await;
+                stop(host).await;
+                return Err(failure);
+            }
+        };
         let shown = console::run(runtime, options).await;
+        drop(metrics);
         stop(host).await;
+        export::flush().await;
         match shown {
             Ok(failures) => {
                 for failure in failures {

@@ -4,10 +4,11 @@ mod arguments;
 mod call;
 mod check;
 mod console;
-mod export;
+pub(crate) mod export;
 mod failure;
 mod headless;
 pub(crate) mod media;
+pub(crate) mod metrics;
 mod output;
 mod play;
 mod recall;
@@ -67,6 +68,11 @@ fn run(command: Command, global: &Global, server: &[String]) -> Result<(), Failu
         [] => server,
         named => named,
     };
+    if global.metrics.is_some() && !command.runs_on() {
+        return Err(Failure::Usage(
+            "`--metrics` is for what keeps running: the console and `play`".into(),
+        ));
+    }
     match &command {
         Command::Check(args) => check::run(
             opening::open(global, server),

@@ -7,6 +7,7 @@ use toolcrib::tool::Part;
 
 use super::Failure;
 use super::headless::{settled, with_runtime};
+use super::metrics;
 use super::output::{Look, Out, Tone};
 use crate::cli::{self, Global};
 use crate::opening::Opened;
@@ -20,6 +21,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let assembly = scenario.assembly.clone();
     with_runtime(opened, Some(&assembly), async move |runtime| {
+        let _metrics = metrics::serve(global.metrics, runtime).await?;
         settled(runtime, global.wait).await?;
         let stage = Stage {
             executor: runtime.executor().clone(),
