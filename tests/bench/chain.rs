@@ -1,5 +1,5 @@
 //! What the chain costs per call: empty, each layer alone, all of them, beside a direct call and
-//! beside tower where it has the same layer. Run with `cargo bench --bench chain`.
+//! beside tower where it has the same layer; and what a snapshot of a large assembly costs. Run with `cargo bench --bench chain`.
 
 #![expect(
     clippy::expect_used,
@@ -14,13 +14,18 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
+use toolcrib::discovery::DynamicSettings;
+use toolcrib::executor::{CallObserver, Executor};
 use toolcrib::middleware::settings::{
     ApprovalSettings, AuditSettings, ConcurrencySettings, FaultSettings, MiddlewareSettings,
     RateLimitSettings, RedactSettings, ResultLimitSettings,
 };
 use toolcrib::middleware::{Approvals, BuildContext, Chain, Endpoint, Request, TimeoutRule, build};
+use toolcrib::observe::{AssemblyRow, Feed, Hub, Publisher, Window};
 use toolcrib::registry::{Catalog, GlobMap, Owner, Registry};
 use toolcrib::secrets::Secrets;
+use toolcrib::session::{Directory, Discovery, SessionDriver, SessionKind};
+use toolcrib::source::{OrderError, ServerOrder, ServerRows, Source, SourceSet};
 use toolcrib::tool::{Call, Definition, Invocation, Tool, ToolResult};
 use tower::{Service, ServiceBuilder, ServiceExt};
 
@@ -268,5 +273,134 @@ fn towers(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, ours, towers);
+/// A source that does nothing.
+struct Idle(String, tokio::sync::watch::Sender<ServerRows>);
+
+impl Source for Idle {
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn kind(&self) -> &'static str {
+        "sim"
+    }
+
+    fn servers(&self) -> tokio::sync::watch::Receiver<ServerRows> {
+        self.1.subscribe()
+    }
+
+    fn order(&self, _: &str, _: ServerOrder) -> BoxFuture<'_, Result<String, OrderError>> {
+        Box::pin(async { Err(OrderError::Closed(String::new())) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+struct Named(String);
+
+impl Tool for Named {
+    fn definition(&self) -> Definition {
+        Definition::new(&*self.0, "Does it.", json!({"type": "object"})).expect("it is valid")
+    }
+
+    fn execute(&self, _: Invocation) -> BoxFuture<'_, ToolResult> {
+        Box::pin(async { ToolResult::text("done") })
+    }
+}
+
+/// One snapshot of 100 sources with 10,000 tools, each of which was called, and 100 sessions.
+fn snapshots(c: &mut Criterion) {
+    const SOURCES: usize = 100;
+    const TOOLS: usize = 100;
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime can be built");
+    let registry = Arc::new(Registry::new());
+    let hub = Arc::new(Hub::new(Arc::clone(&registry), Secrets::default()));
+    let observer = Arc::clone(&hub) as Arc<dyn CallObserver>;
+    let executor = Executor::new(Arc::clone(&registry), Chain::default(), observer);
+    let discovery = Discovery::new(&registry, Some(DynamicSettings::default()));
+    let name = |source: usize, tool: usize| format!("s{source}__t{tool}");
+    let mut sources: Vec<Arc<dyn Source>> = Vec::new();
+    for source in 0..SOURCES {
+        let owner = Owner::source(format!("s{source}"), 0);
+        let tools = (0..TOOLS).map(|tool| Arc::new(Named(name(source, tool))) as Arc<dyn Tool>);
+        runtime.block_on(registry.publish(&owner, tools.collect()));
+        let rows = tokio::sync::watch::Sender::new(ServerRows::from([]));
+        sources.push(Arc::new(Idle(format!("s{source}"), rows)));
+    }
+    let sessions = Directory::default();
+    let drivers: Vec<SessionDriver> = (0..100)
+        .map(|number| {
+            let (executor, discovery) = (executor.clone(), Arc::clone(&discovery));
+            let mut driver = SessionDriver::new(format!("a{number}"), executor, discovery, []);
+            driver.enlist(sessions.list(driver.name(), SessionKind::Agent, Secrets::default()));
+            driver
+        })
+        .collect();
+    let set = SourceSet::default();
+    set.replace(sources);
+    let mut publisher = Publisher::new(Feed {
+        deployment: "bench".into(),
+        warnings: tokio::sync::watch::Sender::new(Arc::from([])).subscribe(),
+        assembly: Arc::new(parking_lot::RwLock::new(AssemblyRow {
+            name: "tools".into(),
+            implementation: "middleware",
+            dynamic: true,
+        })),
+        reload: tokio::sync::watch::Sender::new(None).subscribe(),
+        discovery,
+        sources: set,
+        executor: executor.clone(),
+        hub,
+        approvals: Approvals::default(),
+        sessions,
+        questions: toolcrib::source::mcp::Questions::default(),
+        traffic: None,
+        stopping: Arc::default(),
+    });
+    let watching = publisher.subscribe();
+    let call = |number: usize| {
+        let mut call = Call::new(name(number % SOURCES, number / SOURCES % TOOLS), json!({}));
+        call.session = Some(Arc::clone(drivers[number % drivers.len()].name()));
+        runtime.block_on(executor.call(call));
+    };
+    (0..SOURCES * TOOLS).for_each(call);
+    publisher.publish();
+    let mut group = c.benchmark_group("snapshot");
+    group.bench_function("unchanged", |b| b.iter(|| publisher.publish()));
+    let mut number = 0;
+    group.bench_function("after a call", |b| {
+        b.iter(|| {
+            number += 1;
+            call(number);
+            publisher.publish();
+        });
+    });
+    let snapshot = Arc::clone(&watching.borrow());
+    let age = snapshot.age_at(snapshot.taken.at);
+    group.bench_function("40 rows of five minutes", |b| {
+        b.iter(|| {
+            let rows = snapshot.stats.meters.tools.values().take(40);
+            let rows = rows.map(|meter| meter.tally(Window::FiveMinutes, age));
+            black_box(rows.map(|tally| tally.calls).sum::<u64>())
+        });
+    });
+    group.bench_function("10,000 tools in order", |b| {
+        b.iter(|| {
+            let tools = snapshot.stats.meters.tools.values();
+            let mut counts: Vec<_> = tools
+                .map(|meter| meter.counts(Window::FiveMinutes, age))
+                .collect();
+            counts.sort_unstable();
+            black_box(counts.len())
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, ours, towers, snapshots);
 criterion_main!(benches);
