@@ -7,7 +7,7 @@ use super::Failure;
 use super::headless::{may_serve, readiness, snapshot, with_runtime};
 use super::output::Out;
 use crate::cli::{self, Global};
-use crate::console::{Options, ScreenId, render_once, traffic};
+use crate::console::{Options, ScreenId, render_once, telemetry_data, traffic};
 use crate::opening::Opened;
 
 /// The size of a screen where no terminal gives one: list left, evidence right.
@@ -75,7 +75,11 @@ fn data(screen: ScreenId, snapshot: &Snapshot) -> Value {
             "refusals": snapshot.refusals,
             "changes": snapshot.changes,
         }),
-        ScreenId::Telemetry => json!({"stats": snapshot.stats, "layers": snapshot.layers}),
+        ScreenId::Telemetry => json!({
+            "stats": snapshot.stats,
+            "layers": snapshot.layers,
+            "windows": telemetry_data(snapshot, snapshot.taken.at),
+        }),
         ScreenId::Calls => json!({"running": snapshot.running, "history": snapshot.history}),
         ScreenId::Logs => json!({
             "logs": snapshot.servers.iter().map(|server| json!({

@@ -154,6 +154,7 @@ impl Cleaner {
         let stats = StatsRow {
             tools: words.tallies(by_tool, &snapshot.stats.tools),
             owners: words.tallies(by_owner, &snapshot.stats.owners),
+            // Names in `meters` and `busy` are identities; whoever shows one cleans it.
             ..snapshot.stats.clone()
         };
         let approvals = snapshot

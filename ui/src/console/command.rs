@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib::control::ControlError;
+use toolcrib::control::{ControlError, LayerOrder};
 use toolcrib::executor::Outcome;
 use toolcrib::middleware::Decision;
 use toolcrib::observe::TrafficFrame;
@@ -53,6 +53,12 @@ pub(crate) enum Command {
         question: u64,
         decision: Decision,
     },
+    /// Give an order to a layer of the chain.
+    Layer {
+        id: OrderId,
+        layer: String,
+        order: LayerOrder,
+    },
     /// Put text on the terminal's clipboard.
     Copy(String),
     /// Write a screen's text to a new file in the working directory.
@@ -60,6 +66,11 @@ pub(crate) enum Command {
         id: OrderId,
         name: String,
         text: String,
+    },
+    /// Write several texts to new files in the working directory, each with its name.
+    SaveFiles {
+        id: OrderId,
+        files: Vec<(String, String)>,
     },
     /// Write the parts of a result to new files in the working directory.
     SaveParts {
@@ -73,6 +84,8 @@ pub(crate) enum Command {
         name: String,
         frames: Vec<Arc<TrafficFrame>>,
     },
+    /// Ring the terminal's bell.
+    Bell,
     /// Switch mouse reports on or off.
     Mouse(bool),
     /// End the console.
@@ -92,6 +105,9 @@ pub(crate) enum Answer {
     Cancelled(Result<bool, ControlError>),
     /// Of [`Command::Decide`] and [`Command::Reply`]: whether the question was still open.
     Decided(Result<bool, ControlError>),
-    /// Of [`Command::Save`], [`Command::SaveParts`] and [`Command::SaveFrames`]: where it was written, or why not.
+    /// Of [`Command::Layer`].
+    Layer(Result<(), ControlError>),
+    /// Of [`Command::Save`], [`Command::SaveFiles`], [`Command::SaveParts`] and
+    /// [`Command::SaveFrames`]: where it was written, or why not.
     Saved(Result<String, String>),
 }

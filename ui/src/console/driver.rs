@@ -204,6 +204,19 @@ impl Work {
                     async move { Answer::Cancelled(control.cancel(call).await) },
                 )
             }
+            Command::Layer { id, layer, order } => self.spawn(id, async move {
+                Answer::Layer(control.layer(&layer, order).await)
+            }),
+            Command::SaveFiles { id, files } => self.spawn(id, async move {
+                let mut written = Vec::new();
+                for (name, text) in files {
+                    match save(&name, text).await {
+                        Ok(place) => written.push(place),
+                        Err(error) => return Answer::Saved(Err(error)),
+                    }
+                }
+                Answer::Saved(Ok(written.join(" and ")))
+            }),
             Command::Save { id, name, text } => {
                 self.spawn(id, async move { Answer::Saved(save(&name, text).await) });
             }
@@ -226,6 +239,7 @@ impl Work {
             Command::Copy(text) => {
                 let _ = Screen::copy(&text);
             }
+            Command::Bell => Screen::bell(),
             Command::Mouse(on) => {
                 let _ = Screen::mouse(on);
             }

@@ -195,6 +195,18 @@ pub(crate) enum Action {
     CloseSession,
     /// Write what is listed to a file.
     Export,
+    /// Let calls go past a layer of the chain, or through it again.
+    Pause,
+    /// Change the settings of a layer.
+    Settings,
+    /// Begin or end a fault drill.
+    Drill,
+    /// How far back is counted.
+    Window,
+    /// The way of a call through the layers.
+    Trace,
+    /// To what waits for an approval.
+    Approvals,
     /// Fewer levels of the log.
     LessLog,
     /// More levels of the log.
@@ -301,9 +313,15 @@ pub(crate) const KEYMAP: &[Binding] = &[
     change(&[], Action::PlayShipped(3), "play a-cache-that-costs-nothing", None, "play the lesson on a pool that is larger than the budget"),
     change(&[], Action::PlayShipped(4), "play a-source-that-goes-away", None, "play the lesson on tools that are removed"),
     change(&[], Action::PlayFile, "play a file", None, "play a scenario from a file of yours"),
+    change(&[Char('P')], Action::Pause, "pause the layer", Some("pause"), "let calls go past the selected layer, or through it again; asks first"),
+    change(&[Char('C')], Action::Settings, "change the settings", Some("settings"), "change the settings of the selected layer, for this process only; asks first"),
+    change(&[Char('F')], Action::Drill, "fault drill", Some("drill"), "inject latency, errors or silence for some time, or end that; asks first"),
+    row(&[Char('t')], Action::Window, "time window", Some("window"), "count the last minute, five minutes, hour, or everything since the start"),
+    row(&[Char('t')], Action::Trace, "waterfall of the call", Some("waterfall"), "show the way of the selected call through the layers"),
+    row(&[Char('!')], Action::Approvals, "what waits for approval", None, "show the calls that wait for your approval"),
     row(&[Char('v')], Action::Shape, "text or tree", Some("text/tree"), "show JSON as a tree, or as text"),
     row(&[Char('S')], Action::SaveParts, "save the parts", Some("save parts"), "write each part of the result to a new file in the working directory"),
-    row(&[Char('E')], Action::Export, "export", Some("export"), "write what is listed to a new file in the working directory, one JSON object a line"),
+    row(&[Char('E')], Action::Export, "export", Some("export"), "write what is listed to new files in the working directory, for other programs"),
     row(&[Char('l')], Action::Logs, "logs of the selection", Some("logs"), "show the logs of what is selected"),
     row(&[Char('/')], Action::Filter, "filter", Some("filter"), "filter the list, or search in the text pane"),
     row(&[Char('n')], Action::NextHit, "next hit", Some("next"), "to the next hit of the search"),

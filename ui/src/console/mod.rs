@@ -39,6 +39,7 @@ mod update_tests;
 
 pub(crate) use driver::run;
 pub(crate) use log::{LogLayer, log_layer};
+pub(crate) use screens::telemetry::export::data as telemetry_data;
 pub(crate) use screens::{ScreenId, traffic};
 pub(crate) use shared::Options;
 pub(crate) use view::render_once;

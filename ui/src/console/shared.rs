@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use toolcrib::clock::Stamp;
+use toolcrib::control::LayerOrder;
 use toolcrib::middleware::Decision;
 use toolcrib::observe::{CallRecord, Snapshot, Subject, ToolRow, TrafficFrame};
 use toolcrib::source::ServerOrder;
@@ -63,8 +64,10 @@ pub(crate) enum Pending {
     Cancel(CallId),
     /// To let a call run, or not, by the number of the question.
     Decide(u64),
-    /// To write a file.
-    Save,
+    /// To a layer of the chain, with the sentence that tells of its success.
+    Layer(String),
+    /// To write files, with what is said behind their names.
+    Save(String),
 }
 
 /// A sentence for the operator.
@@ -89,6 +92,10 @@ pub(crate) enum Request {
     Call(Arc<str>),
     /// To the logs of a source, or of one of its servers: `source` or `source/server`.
     Logs(Arc<str>),
+    /// Show the way of a call through the layers.
+    Trace(CallId),
+    /// Show what waits for an approval.
+    Approvals,
     /// Ask, and carry the deed out after a yes.
     Ask(String, Deed),
 }
@@ -104,6 +111,8 @@ pub(crate) enum Deed {
     Cancel(CallId),
     /// Answer a question of the layer `approval`.
     Decide(u64, Decision),
+    /// Give an order to a layer of the chain, with the sentence that tells of its success.
+    Layer(String, LayerOrder, String),
     /// Run a call.
     Call(Box<Call>),
     /// End the console.
@@ -227,7 +236,7 @@ impl Shared {
 
     /// Has the parts of a result written to new files.
     pub(crate) fn order_save_parts(&mut self, tool: Arc<str>, parts: Arc<[Part]>) {
-        let id = self.expect(Pending::Save);
+        let id = self.expect(Pending::Save(String::new()));
         self.commands.push(Command::SaveParts { id, tool, parts });
     }
 
@@ -349,15 +358,27 @@ impl Shared {
         });
     }
 
+    /// Gives an order to a layer of the chain; `done` tells of its success.
+    pub(crate) fn order_layer(&mut self, layer: String, order: LayerOrder, done: String) {
+        let id = self.expect(Pending::Layer(done));
+        self.commands.push(Command::Layer { id, layer, order });
+    }
+
+    /// Has texts written to new files; `more` is said behind their names.
+    pub(crate) fn order_save_files(&mut self, files: Vec<(String, String)>, more: Option<String>) {
+        let id = self.expect(Pending::Save(more.unwrap_or_default()));
+        self.commands.push(Command::SaveFiles { id, files });
+    }
+
     /// Has a text written to a new file.
     pub(crate) fn order_save(&mut self, name: String, text: String) {
-        let id = self.expect(Pending::Save);
+        let id = self.expect(Pending::Save(String::new()));
         self.commands.push(Command::Save { id, name, text });
     }
 
     /// Has frames written to a new file.
     pub(crate) fn order_save_frames(&mut self, name: String, frames: Vec<Arc<TrafficFrame>>) {
-        let id = self.expect(Pending::Save);
+        let id = self.expect(Pending::Save(String::new()));
         self.commands.push(Command::SaveFrames { id, name, frames });
     }
 
@@ -375,7 +396,12 @@ impl Shared {
 
     /// Takes a snapshot in; `true` when what is shown has changed.
     pub(super) fn take_snapshot(&mut self, snapshot: &Arc<Snapshot>) -> bool {
+        let asked = self.newest.approvals.last().map(|asked| asked.id);
         self.newest = self.cleaner.clean(snapshot);
+        // Questions are numbered: a higher number is a new one.
+        if self.newest.approvals.last().map(|asked| asked.id) > asked {
+            self.commands.push(Command::Bell);
+        }
         self.take_time(snapshot.taken);
         if self.frozen.is_none() {
             self.shown = Arc::clone(&self.newest);

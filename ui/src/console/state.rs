@@ -33,6 +33,8 @@ pub(super) const MOST_BACK: usize = 16;
 pub(super) struct Areas {
     pub(super) header: Rect,
     pub(super) tabs: Rect,
+    /// The band that tells of injected faults; empty while there are none.
+    pub(super) band: Rect,
     pub(super) body: Rect,
     pub(super) footer: Rect,
 }
@@ -72,21 +74,26 @@ impl State {
     pub(super) fn areas(&self) -> Areas {
         let (width, height) = self.shared.size;
         let area = Rect::new(0, 0, width, height);
+        let band = u16::from(super::view::injects(&self.shared) && height >= 5);
         if self.shared.zoomed {
             let none = Rect { height: 0, ..area };
+            let [band, body] =
+                Layout::vertical([Constraint::Length(band), Constraint::Min(0)]).areas(area);
             return Areas {
                 header: none,
                 tabs: none,
-                body: area,
+                band,
+                body,
                 footer: none,
             };
         }
         // The header goes last: it answers whether all is well.
         let tabs = u16::from(height >= 6);
         let footer = u16::from(height >= 4);
-        let [header, tabs, body, footer] = Layout::vertical([
+        let [header, tabs, band, body, footer] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(tabs),
+            Constraint::Length(band),
             Constraint::Min(0),
             Constraint::Length(footer),
         ])
@@ -94,6 +101,7 @@ impl State {
         Areas {
             header,
             tabs,
+            band,
             body,
             footer,
         }
@@ -111,6 +119,7 @@ impl State {
                     || !screen.filter().is_empty()
                     || !self.back.is_empty()
             }
+            Action::Approvals => !self.shared.newest().approvals.is_empty(),
             Action::Freeze
             | Action::Zoom
             | Action::Save

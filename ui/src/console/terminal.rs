@@ -56,6 +56,13 @@ impl Screen {
         execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))
     }
 
+    /// Rings the terminal's bell, which shows or sounds as the operator has set it.
+    pub(super) fn bell() {
+        let mut out = io::stdout();
+        // A terminal that is gone is noticed by the next frame.
+        let _ = out.write_all(b"\x07").and_then(|()| out.flush());
+    }
+
     /// Switches mouse reports.
     pub(super) fn mouse(on: bool) -> io::Result<()> {
         match on {

@@ -109,6 +109,7 @@ fn run(state: &mut State, row: &Binding) {
             );
             state.shared.order_save(name, text);
         }
+        Action::Approvals => state.shared.request(Request::Approvals),
         Action::Copy => copy(state),
         Action::Filter => {
             let before = state.screen().filter().to_owned();
@@ -217,6 +218,14 @@ fn serve(state: &mut State, request: Request) {
             state.refresh();
             state.screens.calls.open_form(&tool, &state.shared);
         }
+        Request::Trace(call) => {
+            jump(state, ScreenId::Telemetry);
+            state.screens.telemetry.show_call(&call);
+        }
+        Request::Approvals => {
+            jump(state, ScreenId::Telemetry);
+            state.screens.telemetry.show_approvals();
+        }
         Request::Ask(question, deed) => ask(state, question, deed),
     }
 }
@@ -226,6 +235,7 @@ fn perform(state: &mut State, deed: Deed) {
         Deed::Server(source, server, order) => state.shared.order_server(source, server, order),
         Deed::Accept(source, server) => state.shared.order_accept(&source, &server),
         Deed::Decide(question, decision) => state.shared.order_decide(question, decision),
+        Deed::Layer(layer, order, done) => state.shared.order_layer(layer, order, done),
         Deed::Cancel(call) => {
             state.shared.order_cancel(call);
         }
@@ -472,12 +482,26 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
             state.shared.command(Command::Copy(url.clone()));
             state.overlay = Some(Overlay::Link(Link { url: url.clone() }));
         }
+        Answer::Layer(Ok(())) => {
+            if let Pending::Layer(done) = &pending {
+                let done = clean(state, done);
+                state.shared.say(done);
+            }
+        }
         Answer::Authorize(Err(error)) => {
             let error = clean(state, &error.to_string());
             state.shared.complain(error);
         }
+        Answer::Layer(Err(error)) => {
+            let error = clean(state, &error.to_string());
+            state.shared.complain(error);
+        }
         Answer::Saved(Ok(place)) => {
-            let place = clean(state, place);
+            let more = match &pending {
+                Pending::Save(more) => more,
+                _ => "",
+            };
+            let place = clean(state, &format!("{place}{more}"));
             state.shared.say(format!("wrote {place}"));
         }
         Answer::Saved(Err(error)) => {
@@ -501,7 +525,7 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
     let screen = match pending {
         Pending::Call(_) | Pending::Cancel(_) => [ScreenId::Tools, ScreenId::Calls].as_slice(),
         Pending::Server(..) => &[ScreenId::Sources],
-        Pending::Save | Pending::Decide(_) | Pending::Reload => &[],
+        Pending::Save(_) | Pending::Decide(_) | Pending::Reload | Pending::Layer(_) => &[],
     };
     for id_of_screen in screen {
         state

@@ -1,5 +1,6 @@
 //! Draws the state: `view(&State, &mut Frame)`. A function of the state and nothing else.
 
+mod band;
 mod footer;
 mod header;
 
@@ -16,18 +17,20 @@ use super::overlay::Overlay;
 use super::shared::Options;
 use super::state::State;
 
+pub(super) use band::injects;
 pub(super) use header::tab_at;
 
 /// Draws everything.
 pub(crate) fn view(state: &State, frame: &mut Frame<'_>) {
     let areas = state.areas();
     // Between a resize and its event the frame may be smaller than the state believes.
-    let fits = |area: Rect| area.intersection(frame.area());
+    let whole = frame.area();
+    let fits = |area: Rect| area.intersection(whole);
     let (header, tabs) = (fits(areas.header), fits(areas.tabs));
     let (body, footer) = (fits(areas.body), fits(areas.footer));
-    let whole = frame.area();
     header::view(state, frame, header);
     header::view_tabs(state, frame, tabs);
+    band::view(&state.shared, frame, fits(areas.band));
     if !body.is_empty() {
         state.screen().view(&state.shared, frame, body);
     }
@@ -56,6 +59,7 @@ pub(super) fn screen_text(state: &State) -> String {
         let areas = state.areas();
         header::view(state, frame, areas.header);
         header::view_tabs(state, frame, areas.tabs);
+        band::view(&state.shared, frame, areas.band);
         if !areas.body.is_empty() {
             state.screen().view(&state.shared, frame, areas.body);
         }

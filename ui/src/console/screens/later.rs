@@ -16,11 +16,6 @@ pub(crate) struct Later {
     sentence: &'static str,
 }
 
-pub(super) const TELEMETRY: Later = Later {
-    title: "Telemetry",
-    sentence: "Here counts, latencies and sizes will stand by tool, source and layer, with the state of the metrics and traces that are exported.",
-};
-
 pub(super) const CHAT: Later = Later {
     title: "Chat",
     sentence: "Here you will talk to a model that uses the tools, and see each of its rounds and calls.",

@@ -6,6 +6,7 @@ mod logs;
 mod overview;
 mod sessions;
 mod sources;
+pub(crate) mod telemetry;
 mod tools;
 pub(crate) mod traffic;
 
@@ -19,6 +20,8 @@ use toolcrib::observe::Subject;
 use super::command::{Answer, OrderId};
 use super::keymap::Action;
 use super::shared::Shared;
+
+pub(crate) use telemetry::faults;
 
 /// The screens in the order of their number keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,7 +162,7 @@ pub(crate) struct Screens {
     pub(super) sources: sources::Sources,
     pub(super) tools: tools::Tools,
     pub(super) sessions: sessions::Sessions,
-    pub(super) telemetry: later::Later,
+    pub(super) telemetry: telemetry::Telemetry,
     pub(super) calls: calls::Calls,
     pub(super) traffic: traffic::Traffic,
     pub(super) logs: logs::Logs,
@@ -173,7 +176,7 @@ impl Default for Screens {
             sources: sources::Sources::default(),
             tools: tools::Tools::default(),
             sessions: sessions::Sessions::default(),
-            telemetry: later::TELEMETRY,
+            telemetry: telemetry::Telemetry::default(),
             calls: calls::Calls::default(),
             traffic: traffic::Traffic::default(),
             logs: logs::Logs::default(),

@@ -153,6 +153,16 @@ fn parts(shared: &Shared) -> Vec<Part> {
         rank: 3,
         spans: number("err", figures::percent(errors, calls, theme), failing),
     });
+    let waiting = snapshot.approvals.len();
+    if waiting > 0 {
+        parts.push(Part {
+            rank: 0,
+            spans: vec![Span::styled(
+                format!("{} {waiting} to approve", theme.pick("⍾", "(!)")),
+                theme.health(Health::Warning),
+            )],
+        });
+    }
     if shared.options.read_only {
         parts.push(Part {
             rank: 2,

@@ -26,6 +26,7 @@ use self::list::{At, Seen, Sort};
 use self::picker::{Picked, Picker};
 pub(in crate::console) use self::sheet::view as view_draft;
 use self::underway::Underway;
+use super::telemetry::sure;
 use super::{Copied, Screen};
 use crate::console::command::{Answer, OrderId};
 use crate::console::form::{Focus, Kind};
@@ -301,6 +302,7 @@ impl Screen for Calls {
             }
             Action::Shape => evidence.is_some_and(|evidence| evidence.has_shapes()),
             Action::SaveParts => evidence.is_some_and(|evidence| evidence.parts().is_some()),
+            Action::Trace => matches!(row, Some(Seen::Ended(_))),
             Action::Copy => evidence.is_some(),
             Action::Logs => matches!(row, Some(Seen::Ended(record)) if record.owner.is_some()),
             _ => false,
@@ -358,13 +360,22 @@ impl Screen for Calls {
                     shared.request(Request::Ask(question, deed));
                 }
             }
-            Action::Approve | Action::Deny => {
+            Action::Trace => {
+                if let Some(Seen::Ended(record)) = self.selected(shared.snapshot()) {
+                    shared.request(Request::Trace(record.id.clone()));
+                }
+            }
+            // A yes asks again: a key pressed by mistake must not let anything run.
+            Action::Approve => {
+                if let Some(asked) = self.question(shared.snapshot()) {
+                    let question = sure(asked, shared);
+                    let deed = Deed::Decide(asked.id, Decision::Approve);
+                    shared.request(Request::Ask(question, deed));
+                }
+            }
+            Action::Deny => {
                 if let Some(question) = self.question(shared.snapshot()).map(|asked| asked.id) {
-                    let decision = match action {
-                        Action::Approve => Decision::Approve,
-                        _ => Decision::Deny,
-                    };
-                    shared.order_decide(question, decision);
+                    shared.order_decide(question, Decision::Deny);
                 }
             }
             Action::ApproveAlways => {

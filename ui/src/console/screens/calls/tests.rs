@@ -348,7 +348,9 @@ fn a_call_that_waits_is_approved_or_denied_and_always_only_after_a_yes() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(decided("a"), Some((7, Decision::Approve)));
+    assert_eq!(decided("a"), None);
+    assert_eq!(decided("a n"), None);
+    assert_eq!(decided("a y"), Some((7, Decision::Approve)));
     assert_eq!(decided("x"), Some((7, Decision::Deny)));
     assert_eq!(decided("A"), None);
     assert_eq!(decided("A n"), None);
