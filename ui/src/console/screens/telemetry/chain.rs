@@ -23,9 +23,10 @@ pub(super) const TOOL: &str = "tool";
 pub(super) const COLUMNS: [Column; 6] = [
     Column::words("", 2, 1),
     Column::words("LAYER", 12, 1),
-    Column::words("STATE", 10, 2),
+    Column::words("STATE", 9, 2),
     Column::number("PASSED", 8, 3),
-    Column::words("DID", 18, 0),
+    // As little as leaves the state, which is a word, on the narrowest screen.
+    Column::words("DID", 9, 0),
     Column::words("SET TO", 26, 5),
 ];
 

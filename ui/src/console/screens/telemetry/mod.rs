@@ -105,7 +105,7 @@ struct Ordered {
 }
 
 /// The screen Telemetry.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Telemetry {
     view: View,
     window: Window,
@@ -123,6 +123,25 @@ pub(crate) struct Telemetry {
     prompt: Option<Prompt>,
     /// A call that was asked for and is selected once it is seen.
     wanted: Option<Arc<str>>,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self {
+            view: View::default(),
+            window: Window::default(),
+            sort: Sort::default(),
+            inverted: false,
+            filter: String::new(),
+            inside: false,
+            rosters: Default::default(),
+            ordered: None,
+            reader: Reader::wrapping(),
+            read: None,
+            prompt: None,
+            wanted: None,
+        }
+    }
 }
 
 impl Telemetry {
