@@ -3,7 +3,18 @@
 //! Orders go through a bounded queue to one task of the runtime, which starts the work of each and
 //! goes on at once: a slow order never delays the next.
 
+mod sessions;
+
+use std::sync::Arc;
+use std::time::Duration;
+
 use tokio::sync::{mpsc, oneshot};
+
+use crate::discovery::Mode;
+use crate::scenario::LoadedScenario;
+use crate::session::SessionId;
+
+pub use sessions::{ExposureError, Pace, SessionAnswer, SessionError, SessionOrder};
 
 use crate::executor::Outcome;
 use crate::middleware::settings::MiddlewareSettings;
@@ -61,6 +72,27 @@ pub(crate) enum Order {
         decision: Decision,
         reply: oneshot::Sender<bool>,
     },
+    OpenSession {
+        name: Option<String>,
+        required: Vec<Arc<str>>,
+        reply: oneshot::Sender<Result<SessionId, SessionError>>,
+    },
+    Play {
+        scenario: Box<LoadedScenario>,
+        pace: Pace,
+        interval: Duration,
+        reply: oneshot::Sender<Result<SessionId, SessionError>>,
+    },
+    Session {
+        id: SessionId,
+        order: SessionOrder,
+        reply: oneshot::Sender<Result<SessionAnswer, SessionError>>,
+    },
+    Expose {
+        tool: Arc<str>,
+        mode: Option<Mode>,
+        reply: oneshot::Sender<Result<Mode, ExposureError>>,
+    },
 }
 
 /// What an operator may order a layer of the chain to do, for this process only.
@@ -90,6 +122,12 @@ pub enum ControlError {
     /// A layer could not follow the order.
     #[error(transparent)]
     Layer(#[from] LayerError),
+    /// A session did not take the order.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The exposure of a tool stays as it is.
+    #[error(transparent)]
+    Exposure(#[from] ExposureError),
 }
 
 /// Gives orders to a runtime. Cheap to clone.
@@ -246,5 +284,80 @@ impl Control {
             reply,
         })
         .await
+    }
+
+    /// Opens a session in which whoever orders is the model, and begins its first round. Without a
+    /// name it gets one with a number.
+    ///
+    /// # Errors
+    /// When too many are open, or the runtime is shut down.
+    pub async fn open_session(
+        &self,
+        name: Option<String>,
+        required: Vec<Arc<str>>,
+    ) -> Result<SessionId, ControlError> {
+        self.ask(|reply| Order::OpenSession {
+            name,
+            required,
+            reply,
+        })
+        .await?
+        .map_err(Into::into)
+    }
+
+    /// Plays a scenario on a stage of its own: its deployment is started beside this one, its
+    /// calls run there, and its session is listed here. Answers at once; how it goes on is seen in
+    /// the row of the session.
+    ///
+    /// # Errors
+    /// When too many are open, or the runtime is shut down.
+    pub async fn play(
+        &self,
+        scenario: LoadedScenario,
+        pace: Pace,
+        interval: Duration,
+    ) -> Result<SessionId, ControlError> {
+        let scenario = Box::new(scenario);
+        self.ask(|reply| Order::Play {
+            scenario,
+            pace,
+            interval,
+            reply,
+        })
+        .await?
+        .map_err(Into::into)
+    }
+
+    /// Gives an order to a session. Orders to one session are carried out one after the other, in
+    /// the order in which they were given.
+    ///
+    /// # Errors
+    /// When the session is unknown or cannot follow, or the runtime is shut down.
+    pub async fn session(
+        &self,
+        id: SessionId,
+        order: SessionOrder,
+    ) -> Result<SessionAnswer, ControlError> {
+        match self.ask(|reply| Order::Session { id, order, reply }).await {
+            Ok(answer) => answer.map_err(Into::into),
+            // Nobody answers in a session that ends meanwhile.
+            Err(ControlError::Closed) if !self.orders.is_closed() => {
+                Err(SessionError::Closed.into())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Changes how a tool comes into view, for this process only; without a mode as the deployment
+    /// says. Sessions see it in their next round. Answers with the mode in force.
+    ///
+    /// # Errors
+    /// When dynamic injection is off, the tool is unknown or `tool_search`, or the runtime is shut
+    /// down.
+    pub async fn expose(&self, tool: &str, mode: Option<Mode>) -> Result<Mode, ControlError> {
+        let tool = tool.into();
+        self.ask(|reply| Order::Expose { tool, mode, reply })
+            .await?
+            .map_err(Into::into)
     }
 }

@@ -76,6 +76,14 @@ impl Secrets {
         }
     }
 
+    /// Adds what another set holds now.
+    pub fn take_over(&self, other: &Self) {
+        let values = other.0.read().clone();
+        for value in values {
+            self.add(&value);
+        }
+    }
+
     /// Whether nothing is secret.
     pub fn is_empty(&self) -> bool {
         self.0.read().is_empty()

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{DeploymentState, Snapshot};
 use crate::clock::Stamp;
 use crate::middleware::LayerStatus;
+use crate::session::{PlayState, SessionRow, SessionStatus};
 use crate::source::{ServerState, ServerStatus};
 
 /// How bad it is.
@@ -31,6 +32,8 @@ pub enum Subject {
     Tool(Arc<str>),
     /// A question of a server, by its number.
     Question(u64),
+    /// A session, by name.
+    Session(Arc<str>),
 }
 
 /// One thing to look at.
@@ -62,6 +65,7 @@ pub fn attention(snapshot: &Snapshot) -> Vec<Attention> {
         text: refusal.to_string(),
         since: None,
     }));
+    found.extend(snapshot.sessions.iter().flat_map(|row| of_session(row)));
     let warnings = snapshot.deployment.warnings.iter();
     found.extend(warnings.map(|warning| Attention {
         severity: Severity::Warning,
@@ -90,6 +94,41 @@ pub fn attention(snapshot: &Snapshot) -> Vec<Attention> {
     }
     found.sort_by_key(|item| item.severity);
     found
+}
+
+/// What an operator is to see of a session that goes on (rule 5.4), and of a scenario that came
+/// otherwise than expected.
+fn of_session(row: &SessionRow) -> Vec<Attention> {
+    let warned = row
+        .warnings
+        .iter()
+        .filter(|_| row.status != SessionStatus::Ended);
+    let mut texts: Vec<(Severity, String)> = warned
+        .map(|warning| (Severity::Warning, warning.clone()))
+        .collect();
+    if let Some(play) = &row.play {
+        if let PlayState::Failed { cause } = &play.state {
+            texts.push((Severity::Bad, cause.clone()));
+        }
+        match play.results().1 {
+            0 => {}
+            1 => texts.push((
+                Severity::Bad,
+                "an expectation of the scenario was missed".to_owned(),
+            )),
+            missed => texts.push((
+                Severity::Bad,
+                format!("{missed} expectations of the scenario were missed"),
+            )),
+        }
+    }
+    let items = texts.into_iter().map(|(severity, text)| Attention {
+        severity,
+        subject: Subject::Session(Arc::clone(&row.name)),
+        text,
+        since: Some(row.active),
+    });
+    items.collect()
 }
 
 /// What a layer does that nobody should forget.

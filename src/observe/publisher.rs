@@ -76,7 +76,7 @@ impl Publisher {
     pub fn new(feed: Feed) -> Self {
         let view = feed.hub.view();
         let shown = Shown::now(&feed);
-        let rows = Rows::new(&shown);
+        let rows = Rows::new(&shown, &feed.discovery.overruled());
         let hub_version = view.version;
         let first = assemble(&feed, &shown.catalog, view, rows, 0);
         Self {
@@ -121,7 +121,7 @@ impl Publisher {
                 sources: Arc::clone(&last.sources),
             }
         } else {
-            Rows::new(&shown)
+            Rows::new(&shown, &self.feed.discovery.overruled())
         };
         let open = self.feed.discovery.open_sessions();
         self.feed.hub.keep_sessions(|name| open.contains(name));
@@ -288,7 +288,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(shown: &Shown) -> Self {
+    fn new(shown: &Shown, overruled: &BTreeMap<Arc<str>, Mode>) -> Self {
         let catalog = &shown.catalog;
         let exposures = &shown.exposures;
         let mode = |name: &str| exposures.get(name).map_or(Mode::Always, |tool| tool.mode);
@@ -304,19 +304,23 @@ impl Rows {
         Self {
             tools: catalog
                 .entries()
-                .map(|entry| tool_row(entry, mode(entry.definition.name())))
+                .map(|entry| {
+                    let name = entry.definition.name();
+                    tool_row(entry, mode(name), overruled.get(name).copied())
+                })
                 .collect(),
             sources: sources.collect(),
         }
     }
 }
 
-fn tool_row(entry: &Entry, exposure: Mode) -> ToolRow {
+fn tool_row(entry: &Entry, exposure: Mode, overruled: Option<Mode>) -> ToolRow {
     let definition = &entry.definition;
     ToolRow {
         definition: definition.clone(),
         owner: entry.owner.clone(),
         exposure,
+        exposure_overruled: overruled,
         bytes: definition.bytes(),
         hints: entry.tool.hints(),
         definition_hash: definition.hash().into(),

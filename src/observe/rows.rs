@@ -106,6 +106,9 @@ pub struct ToolRow {
     pub owner: Owner,
     /// How it comes into view.
     pub exposure: Mode,
+    /// What the deployment says instead, where an operator overruled it for this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exposure_overruled: Option<Mode>,
     /// Size of the definition (rule 4.7).
     pub bytes: usize,
     /// Declared effects.

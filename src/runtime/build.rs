@@ -11,6 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::files::watch as watch_files;
 use super::orders::{self, Desk};
 use super::reload::{self, Reloader};
+use super::sessions::Sessions;
 use super::sources::{self, World};
 use super::{Options, Runtime, StartError};
 use crate::control::Control;
@@ -84,6 +85,13 @@ pub(super) async fn start(
     });
     let snapshot = publisher.handle();
     let (control, taken) = Control::channel();
+    let ordered = Arc::new(Sessions::new(
+        executor.clone(),
+        Arc::clone(&discovery),
+        directory.clone(),
+        options.secrets.clone(),
+        options.own_command.clone(),
+    ));
     let desk = Desk {
         executor: executor.clone(),
         sources: sources.clone(),
@@ -91,6 +99,8 @@ pub(super) async fn start(
         hub: Arc::clone(&hub),
         approvals: options.approvals.clone(),
         questions: options.questions.clone(),
+        discovery: Arc::clone(&discovery),
+        sessions: Arc::clone(&ordered),
     };
     tasks.push(task(publisher.run()));
     tasks.push(task(orders::take(desk, taken)));
@@ -110,6 +120,7 @@ pub(super) async fn start(
         discovery,
         hub,
         directory,
+        ordered,
         sources,
         reloader,
         snapshot,

@@ -5,6 +5,7 @@ mod files;
 mod orders;
 mod readiness;
 mod reload;
+mod sessions;
 mod sources;
 
 use std::path::PathBuf;
@@ -119,6 +120,7 @@ pub struct Runtime {
     discovery: Arc<Discovery>,
     hub: Arc<Hub>,
     directory: Directory,
+    ordered: Arc<sessions::Sessions>,
     sources: SourceSet,
     reloader: Arc<reload::Reloader>,
     snapshot: watch::Sender<Arc<Snapshot>>,
@@ -215,13 +217,14 @@ impl Runtime {
         self.hub.secrets()
     }
 
-    /// Takes everything down in order: calls, sources with their connections and child processes,
+    /// Takes everything down in order: calls, sessions with their stages, sources with their connections and child processes,
     /// tools, and last the layers, which write what they still hold. Reports every tool that could not be closed.
     pub async fn shutdown(self) -> Vec<CloseFailure> {
         self.stopping.store(true, Ordering::Relaxed);
         self.hub.touch();
         let in_flight = self.executor.in_flight();
         in_flight.cancel_all();
+        self.ordered.close().await;
         let sources = self.sources.all();
         futures::future::join_all(sources.iter().map(|source| source.close())).await;
         let failures = self.registry.close().await;

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::reload::Reloader;
-use crate::control::{LayerOrder, Order};
+use super::sessions::Sessions;
+use crate::control::{ExposureError, LayerOrder, Order};
+use crate::discovery::Mode;
 use crate::executor::Executor;
 use crate::middleware::Approvals;
 use crate::observe::Hub;
+use crate::registry::nearest;
+use crate::session::Discovery;
 use crate::source::mcp::Questions;
 use crate::source::{OrderError, SourceSet};
 
@@ -21,6 +25,8 @@ pub(super) struct Desk {
     pub(super) hub: Arc<Hub>,
     pub(super) approvals: Approvals,
     pub(super) questions: Questions,
+    pub(super) discovery: Arc<Discovery>,
+    pub(super) sessions: Arc<Sessions>,
 }
 
 /// Takes orders until the last [`crate::control::Control`] is gone. Work runs on tasks of its own,
@@ -30,7 +36,10 @@ pub(super) async fn take(desk: Desk, mut orders: mpsc::Receiver<Order>) {
     loop {
         tokio::select! {
             order = orders.recv() => match order {
-                Some(order) => { work.spawn(carry_out(desk.clone(), order)); }
+                // Sessions have queues of their own, in which orders keep their order.
+                Some(order) => if let Some(order) = desk.sessions.take(order) {
+                    work.spawn(carry_out(desk.clone(), order));
+                },
                 None => break,
             },
             Some(_) = work.join_next(), if !work.is_empty() => {}
@@ -115,6 +124,12 @@ async fn carry_out(desk: Desk, order: Order) {
         Order::Cancel { id, reply } => {
             let _ = reply.send(desk.executor.cancel(&id));
         }
+        Order::Expose { tool, mode, reply } => {
+            let _ = reply.send(expose(&desk, &tool, mode));
+            desk.sessions.see();
+        }
+        // Those the sessions have taken.
+        Order::OpenSession { .. } | Order::Play { .. } | Order::Session { .. } => {}
         Order::Server {
             source,
             server,
@@ -134,4 +149,23 @@ async fn carry_out(desk: Desk, order: Order) {
         }
     }
     desk.hub.touch();
+}
+
+fn expose(desk: &Desk, tool: &Arc<str>, mode: Option<Mode>) -> Result<Mode, ExposureError> {
+    if desk.discovery.settings().is_none() {
+        return Err(ExposureError::NotAvailable);
+    }
+    let catalog = desk.executor.registry().catalog();
+    if catalog.get(tool).is_none() {
+        let names = catalog.definitions().map(crate::tool::Definition::name);
+        let nearest = nearest(tool, names);
+        return Err(ExposureError::Unknown {
+            name: tool.to_string(),
+            advice: match nearest.is_empty() {
+                true => String::new(),
+                false => format!("; the nearest are `{}`", nearest.join("`, `")),
+            },
+        });
+    }
+    Ok(desk.discovery.overrule(tool, mode)?)
 }

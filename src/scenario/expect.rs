@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::TraceRound;
+use crate::session::CheckRow;
 
 /// Sets of names, or of names with their reason. Only those that are there are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -156,19 +157,33 @@ impl fmt::Display for Fact {
 }
 
 impl Expectation {
-    /// Compares with what a round came to.
-    pub fn misses(&self, round: &TraceRound) -> Vec<Miss> {
+    /// Compares with what a round came to, check by check.
+    pub fn compare(&self, round: &TraceRound) -> Vec<CheckRow> {
         let texts = |facts: &BTreeSet<Fact>| facts.iter().map(Fact::to_string).collect();
         self.checks
             .iter()
-            .filter_map(|(check, expected)| {
+            .map(|(check, expected)| {
                 let actual = check.actual(round);
-                (actual != *expected).then(|| Miss {
-                    round: round.round,
+                CheckRow {
                     what: check.as_str(),
                     expected: texts(expected),
                     actual: texts(&actual),
-                })
+                    met: actual == *expected,
+                }
+            })
+            .collect()
+    }
+
+    /// What was expected of a round and did not happen.
+    pub fn misses(&self, round: &TraceRound) -> Vec<Miss> {
+        let checks = self.compare(round).into_iter();
+        checks
+            .filter(|check| !check.met)
+            .map(|check| Miss {
+                round: round.round,
+                what: check.what,
+                expected: check.expected,
+                actual: check.actual,
             })
             .collect()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Miss, Scenario, ScenarioCall, Step, Trace, TraceRound};
 use crate::executor::Executor;
-use crate::session::{Discovery, Gate, SessionDriver};
+use crate::session::{Discovery, Gate, Listing, SessionDriver};
 use crate::source::sim::{self, Seed, SimError};
 use crate::tool::{Call, CallId};
 
@@ -44,6 +44,20 @@ impl Player {
             seed,
             rounds: Vec::new(),
             missed: Vec::new(),
+        }
+    }
+
+    /// Shows its session under a listing.
+    pub fn enlist(&mut self, listing: Listing) {
+        self.driver.enlist(listing);
+    }
+
+    /// What has been played so far; the same as [`Player::finish`] would give.
+    pub fn trace(&self) -> Trace {
+        Trace {
+            scenario: Arc::clone(&self.scenario.name),
+            rounds: self.rounds.clone(),
+            missed: self.missed.clone(),
         }
     }
 

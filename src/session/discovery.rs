@@ -1,6 +1,6 @@
 //! What all sessions of one assembly share: exposures and index of the newest catalog version.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::ToolSearch;
 use super::desk::Desk;
 use crate::discovery::search::{Document, Explained, Index};
-use crate::discovery::{DynamicSettings, ExposedTool, Exposures};
+use crate::discovery::{DynamicSettings, ExposedTool, Exposures, FixedExposure, Mode, TOOL_SEARCH};
 use crate::registry::{Catalog, Registry};
 use crate::tool::InvalidDefinition;
 
@@ -30,6 +30,12 @@ pub struct Discovery {
 }
 
 struct State {
+    /// As the deployment says.
+    stated: Option<Arc<DynamicSettings>>,
+    /// Modes that an operator set for this process, by tool. Bounded by the names of tools that
+    /// there were when he did.
+    overruled: BTreeMap<Arc<str>, Mode>,
+    /// Both together: what is in force.
     settings: Option<Arc<DynamicSettings>>,
     view: View,
     stale: bool,
@@ -38,10 +44,13 @@ struct State {
 impl Discovery {
     /// A service over a registry. Without settings dynamic injection is off.
     pub fn new(registry: &Arc<Registry>, settings: Option<DynamicSettings>) -> Arc<Self> {
+        let settings = settings.map(Arc::new);
         Arc::new(Self {
             registry: Arc::downgrade(registry),
             state: Mutex::new(State {
-                settings: settings.map(Arc::new),
+                stated: settings.clone(),
+                overruled: BTreeMap::new(),
+                settings,
                 view: View::default(),
                 stale: true,
             }),
@@ -70,12 +79,40 @@ impl Discovery {
         self.state.lock().settings.clone()
     }
 
+    /// Overrules the mode of a tool for this process; without a mode what the deployment says
+    /// counts again. Answers with the mode in force. Sessions take it over as they do
+    /// [`Discovery::configure`], which does not undo it.
+    ///
+    /// # Errors
+    /// For `tool_search`, which has one mode only (rule 4.3).
+    pub fn overrule(&self, tool: &Arc<str>, mode: Option<Mode>) -> Result<Mode, FixedExposure> {
+        if **tool == *TOOL_SEARCH {
+            return Err(FixedExposure);
+        }
+        let mut state = self.state.lock();
+        match mode {
+            Some(mode) => state.overruled.insert(Arc::clone(tool), mode),
+            None => state.overruled.remove(tool),
+        };
+        state.combine();
+        Ok(mode_in(state.settings.as_deref(), tool))
+    }
+
+    /// The modes that were overruled, each with what the deployment says instead.
+    pub fn overruled(&self) -> BTreeMap<Arc<str>, Mode> {
+        let state = self.state.lock();
+        let names = state.overruled.keys();
+        names
+            .map(|name| (Arc::clone(name), mode_in(state.stated.as_deref(), name)))
+            .collect()
+    }
+
     /// Other settings from now on. Sessions take them over at their next round, or when their
     /// driver looks ([`SessionDriver::see`](super::SessionDriver::see)).
     pub fn configure(&self, settings: Option<DynamicSettings>) {
         let mut state = self.state.lock();
-        state.settings = settings.map(Arc::new);
-        state.stale = true;
+        state.stated = settings.map(Arc::new);
+        state.combine();
     }
 
     /// The view of the newest catalog version. Brings exposures and index up to date first, by
@@ -129,6 +166,20 @@ impl Discovery {
 }
 
 impl State {
+    /// Puts what the deployment says and what was overruled together.
+    fn combine(&mut self) {
+        let mut settings = self.stated.clone();
+        for (tool, mode) in &self.overruled {
+            let Some(known) = &settings else { break };
+            // `tool_search` is never among the overruled.
+            if let Ok(next) = known.with_mode(tool, *mode) {
+                settings = Some(Arc::new(next));
+            }
+        }
+        self.settings = settings;
+        self.stale = true;
+    }
+
     fn catch_up(&mut self, catalog: &Catalog) {
         let before = Arc::clone(&self.view.exposures);
         if !self.stale && before.version() == catalog.version {
@@ -153,6 +204,14 @@ impl State {
         }
         self.view.exposures = Arc::new(now);
     }
+}
+
+/// The mode that settings give to a tool.
+fn mode_in(settings: Option<&DynamicSettings>, tool: &str) -> Mode {
+    settings.map_or(Mode::Always, |settings| {
+        let mode = settings.exposures.get(tool);
+        mode.copied().unwrap_or(settings.default)
+    })
 }
 
 /// Whether the index of `before` holds exactly this.

@@ -12,6 +12,7 @@ use crate::discovery::{DynamicSettings, Mode, PoolSettings, TOOL_SEARCH};
 use crate::executor::{CallObserver, Executor, Outcome, Started};
 use crate::middleware::Chain;
 use crate::registry::{GlobMap, Owner, Registry};
+use crate::secrets::Secrets;
 use crate::source::sim::{self, Behavior, LazySettings, SimSettings, SimSource, SimTool};
 use crate::tool::{Call, ErrorKind, Hints, Part};
 
@@ -381,4 +382,109 @@ proptest! {
         };
         prop_assert_eq!(play(&latencies[0]), play(&latencies[1]));
     }
+}
+
+/// A driver that is listed.
+fn listed(bench: &Bench, directory: &Directory, secrets: &Secrets) -> SessionDriver {
+    let mut driver = bench.session();
+    driver.enlist(directory.list("s", SessionKind::Agent, secrets.clone()));
+    driver
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_and_rounds_in_which_nothing_happened_are_shared_between_publications() {
+    let tools = vec![tool("note_write", "write a note")];
+    let bench = Bench::new(tools, Some(DynamicSettings::default())).await;
+    let directory = Directory::default();
+    let mut busy = listed(&bench, &directory, &Secrets::default());
+    let _still = listed(&bench, &directory, &Secrets::default());
+    busy.round(vec![search("note")]).await;
+    let before = directory.rows();
+    assert!(Arc::ptr_eq(&before, &directory.rows()), "nothing happened");
+    busy.round(vec![]).await;
+    busy.round(vec![]).await;
+    let after = directory.rows();
+    assert!(Arc::ptr_eq(&before[1], &after[1]));
+    assert!(!Arc::ptr_eq(&before[0], &after[0]));
+    assert!(Arc::ptr_eq(&before[0].current, &after[0].history[0]));
+    let kept: Vec<u32> = after[0].rounds().map(|record| record.round).collect();
+    assert_eq!(
+        (kept, after[0].status),
+        (vec![1, 2, 3], SessionStatus::Open)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_a_model_wrote_is_masked_in_every_round_that_is_kept() {
+    let tools = vec![tool("note_write", "write a note")];
+    let bench = Bench::new(tools, Some(DynamicSettings::default())).await;
+    let directory = Directory::default();
+    let secrets = Secrets::default();
+    secrets.add("hunter2-hunter2");
+    let mut driver = listed(&bench, &directory, &secrets);
+    let calls = vec![
+        search("note hunter2-hunter2"),
+        Call::new("hunter2-hunter2", Value::Null),
+    ];
+    driver.round(calls).await;
+    driver.round(vec![]).await;
+    let row = Arc::clone(&directory.rows()[0]);
+    for record in row.rounds() {
+        assert!(!format!("{record:?}").contains("hunter2"), "{record:?}");
+    }
+    assert_eq!(&*row.history[0].searches[0].query, "note ••••");
+    assert_eq!(&*row.history[0].calls[1].tool, "••••");
+    let json = serde_json::to_value(&row).unwrap();
+    assert_eq!(json["round"], 2);
+    assert_eq!(json["visible"][1]["why"], "pooled");
+    // The session itself goes on with what was really written.
+    assert_eq!(
+        &*driver.session().history().next().unwrap().calls[1].tool,
+        "hunter2-hunter2"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_the_sessions_that_ended_the_newest_are_kept() {
+    let bench = Bench::new(Vec::new(), Some(DynamicSettings::default())).await;
+    let directory = Directory::default();
+    let open = listed(&bench, &directory, &Secrets::default());
+    for _ in 0..20 {
+        drop(listed(&bench, &directory, &Secrets::default()));
+    }
+    let rows = directory.rows();
+    let ended = rows.iter().filter(|row| row.status == SessionStatus::Ended);
+    assert_eq!((rows.len(), ended.count()), (17, 16));
+    assert_eq!(rows[0].status, SessionStatus::Open);
+    directory.forget(rows[0].id);
+    assert_eq!(
+        directory.rows().len(),
+        17,
+        "one that goes on is not forgotten"
+    );
+    directory.forget(rows[1].id);
+    assert_eq!(directory.rows().len(), 16);
+    drop(open);
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_and_required_tools_that_are_withheld_are_warnings() {
+    let settings = DynamicSettings {
+        budget: crate::discovery::BudgetSettings {
+            max_definitions: 2,
+            max_bytes: 1_300,
+        },
+        ..DynamicSettings::default()
+    };
+    let tools = vec![tool("a", "works"), tool("b", "works")];
+    let bench = Bench::new(tools, Some(settings)).await;
+    let directory = Directory::default();
+    let mut driver = listed(&bench, &directory, &Secrets::default());
+    driver.require("a");
+    driver.require("b");
+    driver.begin_round();
+    let row = Arc::clone(&directory.rows()[0]);
+    assert_eq!(row.warnings.len(), 1);
+    assert!(row.warnings[0].starts_with("`b` is required and withheld: definitions"));
+    assert_eq!(row.budget_use().map(|used| used.percent()), Some(100));
 }

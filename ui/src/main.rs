@@ -6,6 +6,7 @@ mod console;
 mod demo;
 mod logging;
 mod opening;
+mod scenarios;
 mod text;
 
 use std::process::ExitCode;

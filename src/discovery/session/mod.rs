@@ -27,6 +27,11 @@ use crate::tool::Definition;
 /// rounds show that.
 pub const HISTORY: usize = 500;
 
+/// How many lines the finished rounds hold together: tools sent, withheld and pooled, and changes
+/// of the pool. Rounds of thousands of tools are forgotten earlier than after [`HISTORY`], so that
+/// a session stays within some tens of megabytes; the newest round is always kept.
+pub const HISTORY_LINES: usize = 500_000;
+
 /// How many versions of registry and settings are kept along with the rounds that saw them. A
 /// version can hold thousands of tools; rounds older than these still tell what was sent, but can
 /// not be played again.
@@ -95,6 +100,11 @@ impl Session {
                 self.history.pop_front();
             }
             self.history.push_back(finished);
+            let mut lines: usize = self.history.iter().map(|round| round.lines()).sum();
+            while lines > HISTORY_LINES && self.history.len() > 1 {
+                let oldest = self.history.pop_front();
+                lines -= oldest.map_or(0, |round| round.lines());
+            }
             self.forget_old_views();
         }
         let (round, exposures) = (self.round(), Arc::clone(&self.exposures));

@@ -191,6 +191,12 @@ pub struct RoundRecord {
 }
 
 impl RoundRecord {
+    /// How much the record holds, for the bound of the history.
+    pub(super) fn lines(&self) -> usize {
+        let visible = &self.visible;
+        visible.sent.len() + visible.withheld.len() + self.pool.entries.len() + self.ledger.len()
+    }
+
     /// Everything that left during the round, its start included.
     pub fn evicted(&self) -> impl Iterator<Item = (&Arc<str>, EvictReason)> {
         self.ledger

@@ -93,7 +93,11 @@ fn data(screen: ScreenId, snapshot: &Snapshot) -> Value {
             "frames": snapshot.traffic.iter().map(|frame| traffic::object(frame)).collect::<Vec<_>>(),
             "dropped": snapshot.traffic.dropped,
         }),
-        ScreenId::Sessions | ScreenId::Chat => json!({}),
+        ScreenId::Sessions => json!({
+            "sessions": snapshot.sessions,
+            "worst_budget": snapshot.worst_budget,
+        }),
+        ScreenId::Chat => json!({}),
     };
     if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
         data.extend(more);

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use toolcrib::control::{ControlError, LayerOrder};
+use toolcrib::control::{ControlError, LayerOrder, SessionOrder};
+use toolcrib::discovery::Mode;
 use toolcrib::executor::Outcome;
 use toolcrib::middleware::Decision;
 use toolcrib::observe::TrafficFrame;
+use toolcrib::session::{RoundReport, SessionId};
 use toolcrib::source::ServerOrder;
 use toolcrib::tool::{Call, CallId, Part};
+
+use crate::scenarios::Script;
 
 /// Identity of a question, so that a late answer can be told from the one that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +63,8 @@ pub(crate) enum Command {
         layer: String,
         order: LayerOrder,
     },
+    /// Give an order that concerns sessions.
+    Session { id: OrderId, order: SessionCommand },
     /// Put text on the terminal's clipboard.
     Copy(String),
     /// Write a screen's text to a new file in the working directory.
@@ -92,6 +98,30 @@ pub(crate) enum Command {
     Quit,
 }
 
+/// An order that concerns sessions.
+#[derive(Clone, Debug)]
+pub(crate) enum SessionCommand {
+    /// Open one in which the operator is the model.
+    Open,
+    /// Play a scenario.
+    Play(Script),
+    /// Give one an order.
+    Order(SessionId, SessionOrder),
+    /// Change how a tool comes into view.
+    Expose(Arc<str>, Option<Mode>),
+}
+
+/// What an order that concerns sessions came to.
+#[derive(Debug)]
+pub(crate) enum SessionDone {
+    /// This session was opened.
+    Opened(SessionId),
+    /// A batch was run.
+    Ran(Box<RoundReport>),
+    /// A sentence says what was done.
+    Said(String),
+}
+
 /// What a command came to.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -105,6 +135,8 @@ pub(crate) enum Answer {
     Cancelled(Result<bool, ControlError>),
     /// Of [`Command::Decide`] and [`Command::Reply`]: whether the question was still open.
     Decided(Result<bool, ControlError>),
+    /// Of [`Command::Session`], or why it was not done.
+    Session(Result<SessionDone, String>),
     /// Of [`Command::Layer`].
     Layer(Result<(), ControlError>),
     /// Of [`Command::Save`], [`Command::SaveFiles`], [`Command::SaveParts`] and

@@ -6,17 +6,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use toolcrib::clock::Stamp;
-use toolcrib::control::Control;
+use toolcrib::control::{Control, Pace, SessionAnswer};
 use toolcrib::registry::CloseFailure;
 use toolcrib::runtime::Runtime;
 use toolcrib::tool::Part;
 
-use super::command::{Answer, Command, OrderId};
+use super::command::{Answer, Command, OrderId, SessionCommand, SessionDone};
 use super::event::Event;
 use super::keyboard::{self, Typed};
 use super::log::{LogRecord, LogTap};
@@ -29,9 +30,13 @@ use super::terminal::Screen;
 use super::update::update;
 use super::view::view;
 use crate::commands::media;
+use crate::{demo, scenarios};
 
 /// How often time is taken in: ages are shown in whole seconds.
 const TICK: Duration = Duration::from_secs(1);
+
+/// The pause between two rounds of a scenario until the operator changes it: enough to read a note.
+const PLAY: Duration = Duration::from_secs(2);
 
 /// Why the console could not be shown.
 #[derive(Debug, thiserror::Error)]
@@ -146,6 +151,9 @@ struct Work {
     tasks: JoinSet<()>,
     sender: mpsc::Sender<(OrderId, Answer)>,
     answers: mpsc::Receiver<(OrderId, Answer)>,
+    /// What scenarios on the demo's deployment need while they play. As many as were played; they
+    /// end with the console.
+    hosts: Arc<Mutex<Vec<demo::Running>>>,
 }
 
 impl Work {
@@ -157,6 +165,7 @@ impl Work {
             tasks: JoinSet::new(),
             sender,
             answers,
+            hosts: Arc::default(),
         }
     }
 
@@ -217,6 +226,12 @@ impl Work {
                 }
                 Answer::Saved(Ok(written.join(" and ")))
             }),
+            Command::Session { id, order } => {
+                let hosts = Arc::clone(&self.hosts);
+                self.spawn(id, async move {
+                    Answer::Session(session(control, hosts, order).await)
+                });
+            }
             Command::Save { id, name, text } => {
                 self.spawn(id, async move { Answer::Saved(save(&name, text).await) });
             }
@@ -256,6 +271,53 @@ impl Work {
             let _ = sender.send((id, answer)).await;
         });
     }
+}
+
+/// Gives an order that concerns sessions.
+async fn session(
+    control: Control,
+    hosts: Arc<Mutex<Vec<demo::Running>>>,
+    order: SessionCommand,
+) -> Result<SessionDone, String> {
+    let answer = match order {
+        SessionCommand::Open => {
+            let opened = control.open_session(None, Vec::new()).await;
+            opened.map(SessionDone::Opened)
+        }
+        SessionCommand::Play(script) => {
+            let read = tokio::task::spawn_blocking(move || scenarios::read(&script)).await;
+            let (scenario, host) = read.map_err(|error| error.to_string())??;
+            if let Some(host) = host {
+                let running = host.start().await;
+                hosts.lock().push(running);
+            }
+            let opened = control.play(scenario, Pace::Play, PLAY).await;
+            opened.map(SessionDone::Opened)
+        }
+        SessionCommand::Order(id, order) => {
+            let answer = control.session(id, order).await;
+            answer.map(|answer| match answer {
+                SessionAnswer::Ran(report) => SessionDone::Ran(report),
+                SessionAnswer::Done(done) => SessionDone::Said(done),
+                SessionAnswer::Trace(trace) => {
+                    SessionDone::Said(format!("{} rounds were played", trace.rounds.len()))
+                }
+            })
+        }
+        SessionCommand::Expose(tool, mode) => {
+            let back = mode.is_none();
+            control.expose(&tool, mode).await.map(|mode| {
+                let mode = mode.as_str();
+                SessionDone::Said(match back {
+                    true => format!("`{tool}` is {mode} again, as the deployment says"),
+                    false => format!(
+                        "`{tool}` is {mode} in this process; sessions see it in their next round"
+                    ),
+                })
+            })
+        }
+    };
+    answer.map_err(|error| error.to_string())
 }
 
 /// Writes the parts of a result to new files in the working directory.

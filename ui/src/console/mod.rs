@@ -43,3 +43,8 @@ pub(crate) use screens::telemetry::export::data as telemetry_data;
 pub(crate) use screens::{ScreenId, traffic};
 pub(crate) use shared::Options;
 pub(crate) use view::render_once;
+#[allow(
+    unused_imports,
+    reason = "the bench of frames drives the state by hand"
+)]
+pub(crate) use {event::Event, state::State, update::update, view::view};

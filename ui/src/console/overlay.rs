@@ -3,17 +3,21 @@
 mod ask;
 #[cfg(test)]
 mod ask_tests;
+mod choose;
 mod confirm;
 mod help;
 mod link;
 mod palette;
+mod prompt;
 mod report;
 
 pub(super) use ask::{Ask, Asked, KEYS as ASK_KEYS};
+pub(super) use choose::Choose;
 pub(super) use confirm::Confirm;
 pub(super) use help::Help;
 pub(super) use link::Link;
 pub(super) use palette::Palette;
+pub(super) use prompt::Prompt;
 pub(super) use report::{Report, lines as report_lines};
 
 use super::input::Input;
@@ -25,6 +29,10 @@ pub(super) enum Overlay {
     Ask(Box<Ask>),
     /// A question that wants a yes.
     Confirm(Confirm),
+    /// A choice between a few deeds.
+    Choose(Choose),
+    /// A line that is asked for.
+    Prompt(Prompt),
     /// The line that `/` opens. `before` is what `esc` brings back.
     Filter { input: Input, before: String },
     /// The keys that work here.

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use toolcrib::clock::Stamp;
-use toolcrib::control::LayerOrder;
+use toolcrib::control::{LayerOrder, SessionOrder};
 use toolcrib::middleware::Decision;
 use toolcrib::observe::{CallRecord, Snapshot, Subject, ToolRow, TrafficFrame};
+use toolcrib::session::SessionId;
 use toolcrib::source::ServerOrder;
 use toolcrib::tool::{Call, CallId, Part};
 
 use super::clean::Cleaner;
-use super::command::{Command, OrderId};
+use super::command::{Command, OrderId, SessionCommand};
 use super::log::LogTap;
 use super::screens::ScreenId;
 use super::theme::Theme;
@@ -64,6 +65,8 @@ pub(crate) enum Pending {
     Cancel(CallId),
     /// To let a call run, or not, by the number of the question.
     Decide(u64),
+    /// That concerns sessions.
+    Session,
     /// To a layer of the chain, with the sentence that tells of its success.
     Layer(String),
     /// To write files, with what is said behind their names.
@@ -90,6 +93,16 @@ pub(crate) enum Request {
     Go(ScreenId),
     /// Open the form that calls a tool, by the name that is shown.
     Call(Arc<str>),
+    /// Open the form that calls a tool in a session, by the names that are shown.
+    CallIn(SessionId, Arc<str>, Arc<str>),
+    /// Back to the screen that the last jump left.
+    Return,
+    /// Open the palette with this typed.
+    Palette(&'static str),
+    /// Ask for a line: title, hint, what is typed already, and what it is for.
+    Prompt(String, &'static str, String, Prompted),
+    /// Let one of these deeds be chosen: title, and key, words and deed of each.
+    Choose(String, Vec<(char, String, Deed)>),
     /// To the logs of a source, or of one of its servers: `source` or `source/server`.
     Logs(Arc<str>),
     /// Show the way of a call through the layers.
@@ -98,6 +111,19 @@ pub(crate) enum Request {
     Approvals,
     /// Ask, and carry the deed out after a yes.
     Ask(String, Deed),
+}
+
+/// What a line that was asked for is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prompted {
+    /// The query of `tool_search` in a session.
+    Query(SessionId),
+    /// The number of rounds that pass in a session.
+    Rounds(SessionId),
+    /// The name that a session requires.
+    Require(SessionId),
+    /// The file of a scenario.
+    Scenario,
 }
 
 /// What a confirmed question does.
@@ -115,6 +141,8 @@ pub(crate) enum Deed {
     Layer(String, LayerOrder, String),
     /// Run a call.
     Call(Box<Call>),
+    /// Give an order that concerns sessions.
+    Session(SessionCommand),
     /// End the console.
     Quit,
 }
@@ -339,6 +367,20 @@ impl Shared {
         self.say("reading the deployment again");
         let id = self.expect(Pending::Reload);
         self.commands.push(Command::Reload { id });
+    }
+
+    /// Gives an order that concerns sessions. A call counts as one that the operator fired.
+    pub(crate) fn order_session(&mut self, order: SessionCommand) -> OrderId {
+        let call = match &order {
+            SessionCommand::Order(_, SessionOrder::Batch(calls)) => calls.first(),
+            _ => None,
+        };
+        let id = self.expect(match call {
+            Some(call) => Pending::Call(call.id.clone()),
+            None => Pending::Session,
+        });
+        self.commands.push(Command::Session { id, order });
+        id
     }
 
     /// Asks a running call to stop.

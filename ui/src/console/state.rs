@@ -130,6 +130,8 @@ impl State {
             | Action::Palette
             | Action::Quit
             | Action::QuitNow => true,
+            // Wherever one is: they lead to the screen Sessions.
+            Action::PlayShipped(_) | Action::PlayFile => true,
             other => screen.can(other, &self.shared),
         }
     }

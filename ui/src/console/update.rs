@@ -1,18 +1,27 @@
 //! Takes events in: `update(&mut State, Event) -> Vec<Command>`. Pure.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
+use serde_json::json;
+use toolcrib::control::SessionOrder;
+use toolcrib::discovery::TOOL_SEARCH;
+use toolcrib::discovery::session::CallEnd;
 use toolcrib::observe::Subject;
+use toolcrib::session::RoundReport;
+use toolcrib::tool::Call;
 
-use super::command::{Answer, Command, OrderId};
+use super::command::{Answer, Command, OrderId, SessionCommand, SessionDone};
 use super::event::Event;
 use super::input::Input;
 use super::keymap::{Action, Binding, Meaning, Press, look_up};
-use super::overlay::{Ask, Asked, Confirm, Help, Link, Overlay, Palette, Report, report_lines};
+use super::overlay::{
+    Ask, Asked, Choose, Confirm, Help, Link, Overlay, Palette, Prompt, Report, report_lines,
+};
 use super::reader::plain;
 use super::screens::ScreenId;
-use super::shared::{Deed, Pending, Request};
+use super::shared::{Deed, Pending, Prompted, Request};
 use super::state::{MOST_BACK, State};
 use super::view::screen_text;
+use crate::scenarios::Script;
 
 /// Takes an event in and says what is to be done about it.
 pub(crate) fn update(state: &mut State, event: Event) -> Vec<Command> {
@@ -111,6 +120,18 @@ fn run(state: &mut State, row: &Binding) {
         }
         Action::Approvals => state.shared.request(Request::Approvals),
         Action::Copy => copy(state),
+        Action::PlayShipped(number) => {
+            let order = SessionCommand::Play(Script::Shipped(number));
+            state.shared.order_session(order);
+        }
+        Action::PlayFile => {
+            state.overlay = Some(Overlay::Prompt(Prompt {
+                title: "Play a scenario".to_owned(),
+                hint: "its file; a deployment in it starts beside this one",
+                input: Input::default(),
+                wanted: Prompted::Scenario,
+            }))
+        }
         Action::Filter => {
             let before = state.screen().filter().to_owned();
             state.overlay = Some(Overlay::Filter {
@@ -203,6 +224,7 @@ fn serve(state: &mut State, request: Request) {
                 }
                 Subject::Server(..) => ScreenId::Sources,
                 Subject::Tool(_) => ScreenId::Tools,
+                Subject::Session(_) => ScreenId::Sessions,
             };
             jump(state, id);
             state.refresh();
@@ -226,6 +248,34 @@ fn serve(state: &mut State, request: Request) {
             jump(state, ScreenId::Telemetry);
             state.screens.telemetry.show_approvals();
         }
+        Request::CallIn(session, name, tool) => {
+            jump(state, ScreenId::Calls);
+            state.refresh();
+            let calls = &mut state.screens.calls;
+            calls.open_form_in(session, &name, &tool, &state.shared);
+        }
+        Request::Return => {
+            if let Some(id) = state.back.pop() {
+                state.screen = id;
+            }
+        }
+        Request::Palette(typed) => {
+            state.overlay = Some(Overlay::Palette(Palette {
+                input: Input::with(typed),
+                selected: 0,
+            }));
+        }
+        Request::Prompt(title, hint, typed, wanted) => {
+            state.overlay = Some(Overlay::Prompt(Prompt {
+                title,
+                hint,
+                input: Input::with(&typed),
+                wanted,
+            }));
+        }
+        Request::Choose(title, options) => {
+            state.overlay = Some(Overlay::Choose(Choose { title, options }));
+        }
         Request::Ask(question, deed) => ask(state, question, deed),
     }
 }
@@ -241,6 +291,9 @@ fn perform(state: &mut State, deed: Deed) {
         }
         Deed::Call(call) => {
             state.shared.order_call(*call);
+        }
+        Deed::Session(order) => {
+            state.shared.order_session(order);
         }
         Deed::Quit => state.shared.command(Command::Quit),
     }
@@ -289,6 +342,28 @@ fn on_overlay_key(state: &mut State, overlay: Overlay, key: KeyEvent) -> Option<
             }
             KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => None,
             _ => Some(Overlay::Confirm(confirm)),
+        },
+        Overlay::Choose(Choose { title, options }) => match key.code {
+            KeyCode::Esc | KeyCode::Char('q') => None,
+            KeyCode::Char(char) if options.iter().any(|(key, ..)| *key == char) => {
+                let mut options = options.into_iter();
+                if let Some((.., deed)) = options.find(|(key, ..)| *key == char) {
+                    perform(state, deed);
+                }
+                None
+            }
+            _ => Some(Overlay::Choose(Choose { title, options })),
+        },
+        Overlay::Prompt(mut prompt) => match key.code {
+            KeyCode::Esc => None,
+            KeyCode::Enter => match answer_prompt(state, &prompt) {
+                true => None,
+                false => Some(Overlay::Prompt(prompt)),
+            },
+            _ => {
+                prompt.input.key(key);
+                Some(Overlay::Prompt(prompt))
+            }
         },
         Overlay::Filter { mut input, before } => match key.code {
             KeyCode::Enter => None,
@@ -372,6 +447,35 @@ fn on_overlay_key(state: &mut State, overlay: Overlay, key: KeyEvent) -> Option<
     }
 }
 
+/// Does what a line was asked for; `false` when it cannot be meant.
+fn answer_prompt(state: &mut State, prompt: &Prompt) -> bool {
+    let text = prompt.input.text().trim();
+    if text.is_empty() {
+        return false;
+    }
+    let order = match prompt.wanted {
+        Prompted::Query(session) => {
+            let call = Call::new(TOOL_SEARCH, json!({"query": text}));
+            SessionCommand::Order(session, SessionOrder::Batch(vec![call]))
+        }
+        Prompted::Rounds(session) => {
+            let Ok(rounds) = text.parse() else {
+                state
+                    .shared
+                    .complain(format!("`{text}` is no number of rounds"));
+                return false;
+            };
+            SessionCommand::Order(session, SessionOrder::Advance(rounds))
+        }
+        Prompted::Require(session) => {
+            SessionCommand::Order(session, SessionOrder::Require(text.into()))
+        }
+        Prompted::Scenario => SessionCommand::Play(Script::File(text.into())),
+    };
+    state.shared.order_session(order);
+    true
+}
+
 fn on_palette_key(state: &mut State, mut palette: Palette, key: KeyEvent) -> Option<Overlay> {
     let rows = palette.rows(|row| state.works(row));
     let last = rows.len().saturating_sub(1);
@@ -439,7 +543,8 @@ fn on_paste(state: &mut State, text: &str) {
         }
         Some(Overlay::Help(help)) => help.input.insert(text),
         Some(Overlay::Palette(palette)) => palette.input.insert(text),
-        Some(Overlay::Confirm(_) | Overlay::Link(_) | Overlay::Report(_)) => {}
+        Some(Overlay::Prompt(prompt)) => prompt.input.insert(text),
+        Some(Overlay::Confirm(_) | Overlay::Choose(_) | Overlay::Link(_) | Overlay::Report(_)) => {}
         None => state
             .screens
             .get_mut(state.screen)
@@ -516,6 +621,26 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
         Answer::Cancelled(Ok(true)) => state.shared.say("the call was asked to stop"),
         Answer::Cancelled(Ok(false)) => state.shared.say("the call has ended already"),
         Answer::Cancelled(Err(error)) => state.shared.complain(error.to_string()),
+        Answer::Session(Ok(SessionDone::Opened(session))) => {
+            state.screens.sessions.follow(*session);
+            go(state, ScreenId::Sessions);
+        }
+        Answer::Session(Ok(SessionDone::Said(done))) => {
+            let done = clean(state, done);
+            state.shared.say(done);
+        }
+        Answer::Session(Ok(SessionDone::Ran(report))) => {
+            let (failed, told) = batch_words(report);
+            let told = clean(state, &told);
+            match failed {
+                true => state.shared.complain(told),
+                false => state.shared.say(told),
+            }
+        }
+        Answer::Session(Err(error)) => {
+            let error = clean(state, error);
+            state.shared.complain(error);
+        }
         Answer::Called(outcome) => {
             if let Err(error) = &**outcome {
                 state.shared.complain(error.to_string());
@@ -525,13 +650,62 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
     let screen = match pending {
         Pending::Call(_) | Pending::Cancel(_) => [ScreenId::Tools, ScreenId::Calls].as_slice(),
         Pending::Server(..) => &[ScreenId::Sources],
-        Pending::Save(_) | Pending::Decide(_) | Pending::Reload | Pending::Layer(_) => &[],
+        Pending::Session
+        | Pending::Save(_)
+        | Pending::Decide(_)
+        | Pending::Reload
+        | Pending::Layer(_) => &[],
     };
     for id_of_screen in screen {
         state
             .screens
             .get_mut(*id_of_screen)
             .answered(id, answer, &mut state.shared);
+    }
+}
+
+/// What a batch of one call came to, and whether it failed.
+fn batch_words(report: &RoundReport) -> (bool, String) {
+    let round = report.record.round;
+    let Some(call) = report.calls.first() else {
+        return (false, format!("round {round} had no call"));
+    };
+    let (tool, next) = (&call.tool, round + 1);
+    match call.end {
+        CallEnd::Ok if **tool == *TOOL_SEARCH => match report.record.searches.last() {
+            Some(search) => {
+                let names: Vec<&str> = search.exposed.iter().map(|hit| &*hit.name).collect();
+                let failed = search.failed.iter();
+                let failed: Vec<String> = failed
+                    .map(|hit| format!("{} ({})", hit.name, hit.reason.as_str()))
+                    .collect();
+                let mut told = match names.is_empty() {
+                    true => "nothing is exposed".to_owned(),
+                    false => format!(
+                        "{} exposed, from round {next} on: {}",
+                        names.len(),
+                        names.join(", ")
+                    ),
+                };
+                if !failed.is_empty() {
+                    told.push_str(&format!("; not {}", failed.join(", ")));
+                }
+                (names.is_empty(), told)
+            }
+            None => (true, "the search told nothing".to_owned()),
+        },
+        CallEnd::Ok => (
+            false,
+            format!("`{tool}` answered, 6 shows the result; now it is round {next}"),
+        ),
+        CallEnd::Error(kind) => (
+            true,
+            format!("`{tool}`: {}: {}", kind.as_str(), call.result.all_text()),
+        ),
+        CallEnd::UndefinedTool => (
+            true,
+            format!("undefined_tool, it did not run: {}", call.result.all_text()),
+        ),
     }
 }
 

@@ -42,6 +42,7 @@ fn ids(commands: &[Command]) -> Vec<OrderId> {
         | Command::Accept { id, .. }
         | Command::Authorize { id, .. }
         | Command::Reply { id, .. }
+        | Command::Session { id, .. }
         | Command::Call { id, .. } => Some(*id),
         Command::Cancel { id, .. }
         | Command::Decide { id, .. }

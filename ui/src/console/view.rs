@@ -38,6 +38,8 @@ pub(crate) fn view(state: &State, frame: &mut Frame<'_>) {
     match &state.overlay {
         None | Some(Overlay::Filter { .. }) => {}
         Some(Overlay::Confirm(confirm)) => confirm.view(&state.shared, frame, whole),
+        Some(Overlay::Choose(choose)) => choose.view(&state.shared, frame, whole),
+        Some(Overlay::Prompt(prompt)) => prompt.view(&state.shared, frame, whole),
         Some(Overlay::Help(help)) => {
             let rows = help.rows(|row| state.works(row));
             help.view(&rows, &state.shared, frame, body);

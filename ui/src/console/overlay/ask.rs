@@ -79,6 +79,7 @@ impl Ask {
             definition,
             owner: Owner::source("", 0),
             exposure: Mode::Always,
+            exposure_overruled: None,
             hints: Hints::default(),
             title: None,
             original_name: None,

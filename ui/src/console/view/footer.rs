@@ -103,6 +103,12 @@ fn keys(state: &State) -> Vec<(Pair, u8)> {
                 ("esc", "close"),
             ]);
         }
+        Some(Overlay::Choose(_)) => {
+            return pairs(&[("a letter", "chooses"), ("esc", "leave it as it is")]);
+        }
+        Some(Overlay::Prompt(_)) => {
+            return pairs(&[("type", "the answer"), ("enter", "do it"), ("esc", "leave")]);
+        }
         Some(Overlay::Filter { .. }) | None => {}
     }
     let screen = state.screen();

@@ -163,6 +163,22 @@ fn parts(shared: &Shared) -> Vec<Part> {
             )],
         });
     }
+    parts.push(match &snapshot.worst_budget {
+        Some(used) => {
+            let percent = used.percent();
+            let name = text::truncate(&used.session, 16, theme.marks);
+            let full = (percent >= 90).then_some(Health::Warning);
+            Part {
+                rank: 1,
+                spans: number("budget", format!("{name} {percent} %"), full),
+            }
+        }
+        // Without a session there is none to use up.
+        None => Part {
+            rank: 9,
+            spans: number("budget", theme.none().to_owned(), None),
+        },
+    });
     if shared.options.read_only {
         parts.push(Part {
             rank: 2,

@@ -8,6 +8,7 @@ use ratatui_textarea::TextArea;
 use serde_json::{Map, Value};
 use toolcrib::observe::ToolRow;
 use toolcrib::secrets::MASK;
+use toolcrib::session::SessionId;
 use toolcrib::tool::Call;
 
 use crate::console::form::{Entry, Focus, Form, Kind};
@@ -60,6 +61,8 @@ pub(in crate::console) struct Draft {
     marks: Marks,
     /// The word on the button.
     pub(in crate::console) button: &'static str,
+    /// The session in which the call is to run, with the name that is shown.
+    pub(super) session: Option<(SessionId, Arc<str>)>,
 }
 
 impl Draft {
@@ -78,6 +81,7 @@ impl Draft {
             button: "Call",
             shown,
             came,
+            session: None,
         };
         if !Form::suits(draft.came.definition.input_schema()) {
             let arguments = draft.form.arguments();

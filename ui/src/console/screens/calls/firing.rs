@@ -2,14 +2,22 @@
 
 use std::sync::Arc;
 
+use toolcrib::control::SessionOrder;
 use toolcrib::observe::ToolRow;
+use toolcrib::session::SessionId;
 use toolcrib::tool::{Call, CallId};
 
 use super::draft::Draft;
 use super::list::Seen;
 use super::{Calls, DRAFTS};
+use crate::console::command::SessionCommand;
 use crate::console::form::Focus;
 use crate::console::shared::{Breadth, Deed, Request, Shared};
+
+/// The order that runs a call as the batch of a session's round.
+fn in_session(session: SessionId, call: Call) -> SessionCommand {
+    SessionCommand::Order(session, SessionOrder::Batch(vec![call]))
+}
 
 impl Calls {
     /// Opens the form that calls a tool, by the name that is shown.
@@ -22,14 +30,29 @@ impl Calls {
         self.open(row, shared);
     }
 
+    /// Opens the form for a call in a session. What it came to is told there.
+    pub(crate) fn open_form_in(
+        &mut self,
+        session: SessionId,
+        name: &Arc<str>,
+        tool: &Arc<str>,
+        shared: &Shared,
+    ) {
+        self.open_form(tool, shared);
+        if let Some(draft) = &mut self.draft {
+            draft.session = Some((session, Arc::clone(name)));
+        }
+    }
+
     /// Opens the form with what was left in it, if the tool is still the same.
     pub(super) fn open(&mut self, row: &ToolRow, shared: &Shared) {
         self.leave();
         let came = shared.tool_as_it_came(row);
         let kept = self.left.iter().position(|draft| draft.is_of(&came));
-        let draft = kept
+        let mut draft = kept
             .and_then(|at| self.left.remove(at))
             .unwrap_or_else(|| Draft::new(row.clone(), came, shared.theme.marks));
+        draft.session = None;
         self.draft = Some(draft);
         self.inside = true;
     }
@@ -107,10 +130,18 @@ impl Calls {
             let question =
                 crate::text::clean(&question, crate::text::Lines::One, shared.theme.marks);
             self.asked = Some(call.id.clone());
-            shared.request(Request::Ask(
-                question.into_owned(),
-                Deed::Call(Box::new(call)),
-            ));
+            let deed = match &draft.session {
+                Some((session, _)) => Deed::Session(in_session(*session, call)),
+                None => Deed::Call(Box::new(call)),
+            };
+            shared.request(Request::Ask(question.into_owned(), deed));
+            return;
+        }
+        if let Some((session, _)) = &draft.session {
+            let order = in_session(*session, call);
+            shared.order_session(order);
+            self.leave();
+            shared.request(Request::Return);
             return;
         }
         self.send(call, shared);

@@ -16,6 +16,7 @@ use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use toolcrib::discovery::session::CallEnd;
 use toolcrib::middleware::{Decision, PendingApproval};
 use toolcrib::observe::{CallRecord, Snapshot};
 use toolcrib::tool::CallId;
@@ -28,7 +29,7 @@ pub(in crate::console) use self::sheet::view as view_draft;
 use self::underway::Underway;
 use super::telemetry::sure;
 use super::{Copied, Screen};
-use crate::console::command::{Answer, OrderId};
+use crate::console::command::{Answer, OrderId, SessionDone};
 use crate::console::form::{Focus, Kind};
 use crate::console::keymap::Action;
 use crate::console::pane;
@@ -213,7 +214,11 @@ impl Calls {
         let theme = shared.theme;
         let focused = self.inside && self.picker.is_none();
         if let Some(draft) = &self.draft {
-            let title = format!("Call {}", draft.shown.definition.name());
+            let tool = draft.shown.definition.name();
+            let title = match &draft.session {
+                Some((_, session)) => format!("Call {tool} in {session}"),
+                None => format!("Call {tool}"),
+            };
             let inner = pane::frame(shared, frame, area, &title, focused);
             sheet::view(draft, focused, shared, frame, inner);
             return;
@@ -544,9 +549,17 @@ impl Screen for Calls {
     fn answered(&mut self, _: OrderId, answer: &Answer, _: &mut Shared) {
         // What a call came to is read from the history; only one that was never taken up is told
         // of here.
-        if let Answer::Called(outcome) = answer
-            && outcome.is_err()
-        {
+        let is_lost = match answer {
+            Answer::Called(outcome) => outcome.is_err(),
+            // A call that its session does not know has never begun.
+            Answer::Session(Ok(SessionDone::Ran(report))) => {
+                let mut calls = report.calls.iter();
+                calls.any(|call| call.end == CallEnd::UndefinedTool)
+            }
+            Answer::Session(answer) => answer.is_err(),
+            _ => false,
+        };
+        if is_lost {
             self.wanted = None;
         }
     }

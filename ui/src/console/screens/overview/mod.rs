@@ -426,7 +426,7 @@ fn attention_line(shared: &Shared, item: &Attention, width: usize) -> Line<'stat
         Subject::Question(_) => "asks".to_owned(),
         Subject::Server(source, name) if source == name => name.to_string(),
         Subject::Server(source, name) => format!("{source}/{name}"),
-        Subject::Tool(name) => name.to_string(),
+        Subject::Tool(name) | Subject::Session(name) => name.to_string(),
     };
     let mut after = String::new();
     if let Some(since) = item.since {

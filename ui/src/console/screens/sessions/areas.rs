@@ -70,7 +70,7 @@ impl Sessions {
         let [head, rest] =
             Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(area);
         let halves = match shared.breadth() {
-            Breadth::Wide => Layout::horizontal([Constraint::Percentage(54), Constraint::Min(0)]),
+            Breadth::Wide => Layout::horizontal([Constraint::Percentage(51), Constraint::Min(0)]),
             _ => Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]),
         };
         let [sent, evidence] = halves.areas(rest);

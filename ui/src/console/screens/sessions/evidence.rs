@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use toolcrib::discovery::PoolChange;
 use toolcrib::discovery::session::CallEnd;
+use toolcrib::session::SessionKind;
 
 use super::head::gauge;
 use super::looked::{Looked, cause_words};
@@ -51,9 +52,9 @@ impl Tab {
 
     /// Those that a session has.
     pub(super) fn of(looked: &Looked) -> &'static [Self] {
-        match looked.row().play {
-            Some(_) => &Self::ALL,
-            None => &Self::ALL[..5],
+        match looked.row().kind {
+            SessionKind::Scenario => &Self::ALL,
+            _ => &Self::ALL[..5],
         }
     }
 
@@ -235,7 +236,7 @@ const POOL: [Column; 6] = [
 const LEDGER: [Column; 5] = [
     column("ROUND", 5, true, 0),
     column("", 1, false, 0),
-    column("TOOL", 20, false, 1),
+    column("TOOL", 18, false, 1),
     column("WHAT", 9, false, 3),
     filling("BECAUSE", 12),
 ];

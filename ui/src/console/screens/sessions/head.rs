@@ -129,7 +129,10 @@ fn fill_line(fill: &Fill, width: usize, theme: Theme) -> Line<'static> {
             fullness(percent, theme),
         )
     };
-    let count = format!("{} of {most} {}", fill.count, fill.unit);
+    let count = match most {
+        0..1_000 => format!("{} of {most} {}", fill.count, fill.unit),
+        _ => format!("{} of {most}", fill.count),
+    };
     let size = format!("{bytes} of {most_bytes_words}");
     Line::from(vec![
         label,

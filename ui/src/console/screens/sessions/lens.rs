@@ -19,6 +19,7 @@ use crate::console::shared::Shared;
 /// What is looked at. Names, queries and all other texts of records are as they came: whoever
 /// draws one cleans it (`text::clean_name`, `text::clean`).
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "each pane reads what its question is about")]
 pub(super) struct Sight<'a> {
     /// The session with all rounds that are kept.
     pub(super) row: &'a Arc<SessionRow>,

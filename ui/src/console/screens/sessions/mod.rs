@@ -3,6 +3,7 @@
 //! [`lens`] is the place for panes that answer questions about it.
 
 mod areas;
+mod deeds;
 mod diff;
 mod evidence;
 mod head;
@@ -19,7 +20,7 @@ use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use toolcrib::observe::{Snapshot, Subject};
-use toolcrib::session::{SessionId, SessionRow};
+use toolcrib::session::{SessionId, SessionKind, SessionRow};
 
 use self::diff::Difference;
 use self::evidence::{Key, Tab};
@@ -272,6 +273,10 @@ impl Screen for Sessions {
         {
             self.wanted = None;
             self.pane = Pane::Sent;
+            let row = self.selected(&snapshot);
+            if row.is_some_and(|row| row.kind == SessionKind::Scenario) {
+                self.tab = Tab::Scenario;
+            }
         }
         self.look(&snapshot);
         self.settle(shared, area);
@@ -301,6 +306,18 @@ impl Screen for Sessions {
             Action::RoundOn => rounds.is_some_and(|(shown, row)| shown < row.round()),
             Action::Follow => self.round.is_some(),
             Action::Diff => rounds.is_some_and(|(_, row)| row.round() > row.oldest()),
+            Action::NewSession => true,
+            // In an opened session it is that one's scenario that plays.
+            Action::Play => !open || rounds.is_some_and(|(_, row)| row.play.is_some()),
+            Action::Slower
+            | Action::Faster
+            | Action::NextRound
+            | Action::ManyRounds
+            | Action::FindTools
+            | Action::Call
+            | Action::Require
+            | Action::RequireName
+            | Action::CloseSession => self.can_order(action, shared),
             Action::Describe => open && self.registered_tool(shared).is_some(),
             Action::Copy => any,
             Action::Why | Action::ExplainSearch | Action::WhatIf => looked.is_some_and(|looked| {
@@ -371,7 +388,7 @@ impl Screen for Sessions {
                 }
             }
             Action::Why | Action::ExplainSearch | Action::WhatIf => self.open_lens(action, shared),
-            _ => {}
+            other => self.order(other, shared),
         }
     }
 
@@ -423,6 +440,21 @@ impl Screen for Sessions {
 
     fn form_keys(&self) -> &[(&'static str, &'static str)] {
         self.lens_has_focus().map_or(&[], Lens::form_keys)
+    }
+
+    fn visit(&mut self, subject: &Subject, shared: &Shared) {
+        let Subject::Session(name) = subject else {
+            return;
+        };
+        if !self.filter.is_empty() {
+            self.filter.clear();
+            self.sift(shared.snapshot());
+        }
+        // The newest of that name: what is told of is mostly what goes on.
+        let mut rows = shared.snapshot().sessions.iter().rev();
+        if let Some(row) = rows.find(|row| row.name == *name) {
+            self.roster.select(&row.id);
+        }
     }
 
     fn copy(&self, shared: &Shared) -> Option<Copied> {

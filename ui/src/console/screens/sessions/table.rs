@@ -38,10 +38,6 @@ impl Table {
         self.roster.selected()
     }
 
-    pub(super) fn select(&mut self, key: &Key) {
-        self.roster.select(key);
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.roster.keys().is_empty()
     }

@@ -206,7 +206,13 @@ impl Sessions {
                 _ => tab.title().to_owned(),
             })
             .collect();
-        let names: Vec<&str> = titles.iter().map(String::as_str).collect();
+        let room = usize::from(pane::inside(shared, area).width);
+        // With too little room for the counts the titles alone are shown.
+        let needed: usize = titles.iter().map(|title| title.len() + 3).sum();
+        let names: Vec<&str> = match needed > room {
+            true => Tab::of(looked).iter().map(|tab| tab.title()).collect(),
+            false => titles.iter().map(String::as_str).collect(),
+        };
         let selected = Tab::of(looked).iter().position(|tab| *tab == self.tab);
         let selected = selected.and_then(|at| names.get(at)).copied();
         let title = match record.round {
@@ -214,7 +220,6 @@ impl Sessions {
             round => format!("Up to round {round}"),
         };
         let inner = pane::frame(shared, frame, area, &title, focused);
-        let room = usize::from(inner.width);
         let tabs = subtabs::line(&names, selected.unwrap_or_default(), None, room, theme);
         frame.render_widget(
             tabs,

@@ -233,7 +233,15 @@ fn about(tool: &ToolRow, shared: &Shared) -> Vec<Line<'static>> {
     }
     lines.push(Line::default());
     lines.push(fact("owner", tool.owner.to_string(), theme));
-    lines.push(fact("exposure", tool.exposure.as_str(), theme));
+    let exposure = match tool.exposure_overruled {
+        Some(stated) => format!(
+            "{} in this process; the deployment says {}",
+            tool.exposure.as_str(),
+            stated.as_str()
+        ),
+        None => tool.exposure.as_str().to_owned(),
+    };
+    lines.push(fact("exposure", exposure, theme));
     lines.push(fact("size", size(tool.bytes, theme), theme));
     lines.push(fact("effects", effects(tool), theme));
     let signs = marks(tool);

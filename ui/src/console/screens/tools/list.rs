@@ -76,6 +76,9 @@ pub(super) fn marks(tool: &ToolRow) -> Vec<(char, &'static str)> {
     if tool.changed {
         marks.push(('C', "changed"));
     }
+    if tool.exposure_overruled.is_some() {
+        marks.push(('E', "exposure changed"));
+    }
     if tool.hints.destructive == Some(true) {
         marks.push(('D', "destructive"));
     }

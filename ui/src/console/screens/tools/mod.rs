@@ -13,15 +13,17 @@ use std::sync::Arc;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::{Paragraph, Wrap};
+use toolcrib::discovery::{Mode, TOOL_SEARCH};
 use toolcrib::observe::{Snapshot, Subject, Tally, ToolRow};
 
 use self::detail::{Detail, Tab};
 use self::list::{At, Key, Sort};
 use super::{Copied, Screen};
+use crate::console::command::SessionCommand;
 use crate::console::keymap::Action;
 use crate::console::pane;
 use crate::console::roster::Roster;
-use crate::console::shared::{Breadth, Request, Shared};
+use crate::console::shared::{Breadth, Deed, Request, Shared};
 use crate::console::subtabs;
 
 /// The screen Tools.
@@ -139,6 +141,40 @@ impl Tools {
         }
     }
 
+    /// Lets the operator choose how the selected tool comes into view.
+    fn choose_exposure(&self, shared: &mut Shared) {
+        let Some(tool) = self.selected_tool(shared) else {
+            return;
+        };
+        let shown = tool.definition.shared_name();
+        let name = shared.real_tool_name(&shown);
+        let (now, stated) = (tool.exposure, tool.exposure_overruled);
+        let modes = [
+            ('a', Mode::Always, "always: in every round that it fits"),
+            (
+                'd',
+                Mode::Direct,
+                "direct: by search or when required; wins ties",
+            ),
+            ('f', Mode::Deferred, "deferred: by search or when required"),
+            ('h', Mode::Hidden, "hidden: only when required"),
+        ];
+        let deed = |mode| Deed::Session(SessionCommand::Expose(Arc::clone(&name), mode));
+        let mut options: Vec<(char, String, Deed)> = modes
+            .into_iter()
+            .map(|(key, mode, words)| {
+                let is = if mode == now { "  (now)" } else { "" };
+                (key, format!("{words}{is}"), deed(Some(mode)))
+            })
+            .collect();
+        if let Some(stated) = stated {
+            let words = format!("as the deployment says: {}", stated.as_str());
+            options.push(('r', words, deed(None)));
+        }
+        let title = format!("Exposure of {shown}, in this process only");
+        shared.request(Request::Choose(title, options));
+    }
+
     /// Moves what has the focus.
     fn travel(&mut self, action: Action) {
         let Some(detail) = self.detail.as_mut().filter(|_| self.inside) else {
@@ -226,6 +262,11 @@ impl Screen for Tools {
             Action::Sort | Action::Invert => any && !self.inside,
             Action::NextTab | Action::PreviousTab => self.detail.is_some(),
             Action::Call => self.selected_tool(shared).is_some(),
+            Action::Exposure => {
+                let tool = self.selected_tool(shared);
+                shared.snapshot().assembly.dynamic
+                    && tool.is_some_and(|tool| tool.definition.name() != TOOL_SEARCH)
+            }
             Action::Copy | Action::Logs => any,
             Action::Wrap => in_text,
             Action::NextHit | Action::PreviousHit => in_text && !self.search.is_empty(),
@@ -288,6 +329,7 @@ impl Screen for Tools {
                     shared.request(Request::Call(name));
                 }
             }
+            Action::Exposure => self.choose_exposure(shared),
             Action::Logs => {
                 let owner = match self.selected() {
                     Some(At::Tool(number)) => shared

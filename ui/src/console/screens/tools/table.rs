@@ -86,7 +86,14 @@ impl Tools {
                 Some([
                     (tool.definition.name().to_owned(), theme.strong()),
                     (tool.owner.to_string(), plain),
-                    (tool.exposure.as_str().to_owned(), plain),
+                    match tool.exposure_overruled {
+                        // Changed for this process.
+                        Some(_) => (
+                            tool.exposure.as_str().to_owned(),
+                            theme.health(Health::Warning),
+                        ),
+                        None => (tool.exposure.as_str().to_owned(), plain),
+                    },
                     (figures::count(tool.bytes as u64), plain),
                     (
                         format!("~{}", figures::count((tool.bytes / 4) as u64)),
