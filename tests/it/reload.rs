@@ -153,7 +153,7 @@ async fn what_is_the_same_keeps_its_process_and_what_is_gone_has_ended() {
 #[tokio::test]
 async fn a_changed_file_is_noticed_and_layers_and_tools_are_taken_over() {
     let a = child("a", "1");
-    let bench = Bench::start(&deployment(&[a.clone()], 100)).await;
+    let bench = Bench::start(&deployment(std::slice::from_ref(&a), 100)).await;
     let before = bench.ready(&["a"]).await;
     assert!(bench.call("said").await.contains("0123456789"));
     let next = deployment(&[a], 5).replace(r#"{"name":"said"}"#, r#"{"name":"told"}"#);

@@ -186,10 +186,11 @@ impl Overview {
 
     fn open(&self, shared: &mut Shared) {
         match self.focus() {
-            Focus::Attention => match self.item() {
-                Some(item) => shared.request(Request::Visit(item.subject.clone())),
-                None => {}
-            },
+            Focus::Attention => {
+                if let Some(item) = self.item() {
+                    shared.request(Request::Visit(item.subject.clone()));
+                }
+            }
             Focus::Sources => match self.sources.selected() {
                 Some(Key::Server(source, name)) => {
                     let subject = Subject::Server(Arc::clone(source), Arc::clone(name));
