@@ -8,7 +8,7 @@ pub(super) fn duration(value: Duration) -> String {
     if micros == 0 {
         return "0s".into();
     }
-    if micros % 1_000 != 0 {
+    if !micros.is_multiple_of(1_000) {
         return format!("{}ms", value.as_secs_f64() * 1_000.0);
     }
     format!("{value:?}")

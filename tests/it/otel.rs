@@ -17,6 +17,7 @@ use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use parking_lot::Mutex;
 use prost::Message as _;
 use serde_json::json;
+use toolcrib::clock::Stamp;
 use toolcrib::executor::{CallObserver, Executor, Outcome, Started};
 use toolcrib::middleware::settings::MiddlewareSettings;
 use toolcrib::middleware::{Approvals, BuildContext, Instruments, build};
@@ -150,7 +151,7 @@ async fn a_collector_gets_spans_in_their_trace_counters_the_histogram_and_masked
         .call(call("call-3", "made_up_by_a_model", json!({})))
         .await;
     otel.log(&LogLine {
-        at: std::time::SystemTime::now(),
+        at: Stamp::now().wall.into(),
         level: tracing::Level::WARN,
         target: "toolcrib::call",
         message: "the token hunter2222 was refused",
@@ -158,7 +159,7 @@ async fn a_collector_gets_spans_in_their_trace_counters_the_histogram_and_masked
     });
     // What the export says of itself is not exported.
     otel.log(&LogLine {
-        at: std::time::SystemTime::now(),
+        at: Stamp::now().wall.into(),
         level: tracing::Level::ERROR,
         target: "opentelemetry_sdk",
         message: "own words",

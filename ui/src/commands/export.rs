@@ -9,6 +9,7 @@ mod with {
     use std::sync::{Arc, OnceLock};
     use std::time::SystemTime;
 
+    use toolcrib::clock::Stamp;
     use toolcrib::middleware::Instruments;
     use toolcrib::otel::{LogLine, Otel};
     use toolcrib::secrets::Secrets;
@@ -59,7 +60,7 @@ mod with {
             event.record(&mut said);
             let metadata = event.metadata();
             self.0.log(&LogLine {
-                at: SystemTime::now(),
+                at: SystemTime::from(Stamp::now().wall),
                 level: *metadata.level(),
                 target: metadata.target(),
                 message: &said.message,
