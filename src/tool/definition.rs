@@ -46,6 +46,24 @@ struct Wire<'a> {
     input_schema: &'a Value,
 }
 
+/// The longest name that every provider takes (rule 8.9).
+const LONGEST_NAME: usize = 64;
+
+/// What to say of a name that stays as written although a provider would refuse it (rule 8.9).
+pub(crate) fn doubtful_name(name: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let reason = if let Some(odd) = name.chars().find(|c| !plain(*c)) {
+        format!("`{odd}` is not one of `A-Z a-z 0-9 _ -`")
+    } else if name.len() > LONGEST_NAME {
+        format!("it has {} characters, more than {LONGEST_NAME}", name.len())
+    } else {
+        return None;
+    };
+    Some(format!(
+        "a model's provider may refuse the name `{name}`: {reason}"
+    ))
+}
+
 impl Definition {
     /// Makes a definition.
     ///

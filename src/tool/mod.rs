@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use call::{Call, CallId, Invocation, Progress, bounded};
-pub(crate) use definition::json_type;
 pub use definition::{Definition, InvalidDefinition};
+pub(crate) use definition::{doubtful_name, json_type};
 pub use lazy::{LoadError, Loader};
 pub use result::{ErrorKind, Part, ToolResult};
 

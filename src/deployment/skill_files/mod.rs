@@ -63,6 +63,7 @@ pub(super) fn read_directory(
         wanted: Vec::new(),
         library: Library {
             base_dir: reading.base_dir().to_owned(),
+            supplied: reading.environment().directory(dir).is_some(),
             ..Library::default()
         },
     };
@@ -229,6 +230,15 @@ impl Directory<'_, '_> {
             return;
         };
         let root = Value::root(&root);
+        if !root.is_map() {
+            let found = root.node.describe();
+            sub.error(
+                &root,
+                format!("a {kind} is a map with `name:`, not {found}"),
+            );
+            self.reading.absorb(sub.into_problems());
+            return;
+        }
         sub.repeated_keys(&root);
         let mut file = File {
             directory: self,

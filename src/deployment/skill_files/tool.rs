@@ -13,7 +13,7 @@ use super::texts::Comment;
 use crate::deployment::document::{Field, Shape, Table, Value};
 use crate::deployment::{EnvValue, HINTS, read_hints};
 use crate::source::skills::{Action, Retry, SkillTool, Template};
-use crate::tool::Definition;
+use crate::tool::{Definition, doubtful_name};
 
 /// The bound of one attempt where the file says nothing.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -104,11 +104,28 @@ impl File<'_, '_, '_> {
             return None;
         }
         self.directory.tools.insert(text.clone(), here);
+        if let Some(message) = doubtful_name(&text) {
+            self.reading.warn(&name, message);
+        }
         if let Some(description) = value.get("description") {
             self.cut_by_comment(&description, Comment::Any);
         }
         let (action, implied) = self.action(value, allowed)?;
-        let schema = value.get("parameters").map(|schema| schema.json());
+        let parameters = value.get("parameters");
+        if parameters.as_ref().is_some_and(|schema| !schema.is_map()) {
+            return None; // reported by the shape
+        }
+        let schema = parameters.as_ref().map(|schema| schema.json());
+        if let (Some(value), Some(schema)) = (&parameters, &schema)
+            && let Err(error) = jsonschema::meta::validate(schema)
+        {
+            let message = format!(
+                "`parameters` is no valid JSON Schema at `{}`: {error}; nothing can check \
+                 arguments against it",
+                error.instance_path()
+            );
+            self.reading.warn(value, message);
+        }
         let description = value.get("description").and_then(|text| text.string());
         let definition = Definition::new(
             text,
@@ -214,9 +231,10 @@ impl File<'_, '_, '_> {
     fn output_file(&self, value: &Value<'_>) -> Option<PathBuf> {
         let file = value.get("output_file")?;
         let text = file.text()?;
-        let inside = Path::new(text)
-            .components()
-            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let inside = !text.starts_with('~')
+            && Path::new(text)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         let names_file = Path::new(text).file_name().is_some() && !text.ends_with('/');
         if !inside || !names_file {
             self.reading.error(
@@ -227,10 +245,6 @@ impl File<'_, '_, '_> {
                 ),
             );
             return None;
-        }
-        if text.starts_with('~') {
-            self.reading
-                .warn(&file, "`~` is not the home directory here");
         }
         Some(self.reading.base_dir().join(text).components().collect())
     }

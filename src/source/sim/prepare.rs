@@ -10,10 +10,7 @@ use super::builtin;
 use super::catalog::{self, CatalogTool};
 use super::problem::{Place, Problem, SimError, bounded};
 use super::settings::{Behavior, Outcome, SimSettings, SimTool};
-use crate::tool::Definition;
-
-/// The longest name that every provider takes (rule 8.9).
-const LONGEST_NAME: usize = 64;
+use crate::tool::{Definition, doubtful_name};
 
 /// The largest text or picture that a behaviour may make: a slip of the finger in a file must not
 /// take the memory of the whole process.
@@ -212,16 +209,7 @@ fn padded(definition: &Definition, target: usize) -> Option<Definition> {
 
 /// A warning about a name that stays as written although a provider would refuse it (rule 8.9).
 fn refusable(name: &str, place: Place) -> Option<Problem> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let reason = if let Some(odd) = name.chars().find(|c| !plain(*c)) {
-        format!("`{odd}` is not one of `A-Z a-z 0-9 _ -`")
-    } else if name.len() > LONGEST_NAME {
-        format!("it has {} characters, more than {LONGEST_NAME}", name.len())
-    } else {
-        return None;
-    };
-    let message = format!("a model's provider may refuse the name `{name}`: {reason}");
-    Some(Problem::new(place, message))
+    doubtful_name(name).map(|message| Problem::new(place, message))
 }
 
 #[cfg(test)]

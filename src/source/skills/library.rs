@@ -19,6 +19,8 @@ pub struct Library {
     pub variables: Arc<BTreeMap<String, String>>,
     /// Those of them that are no secrets, since the program itself supplies them.
     pub open_variables: Arc<BTreeSet<String>>,
+    /// Whether the files are part of the program instead of lying on the disk.
+    pub supplied: bool,
     /// The directory of the deployment, in which output files lie.
     pub base_dir: PathBuf,
     /// Name and text of every file: two libraries of the same texts are the same.

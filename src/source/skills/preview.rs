@@ -11,7 +11,7 @@ use crate::percent::segment;
 use crate::secrets::MASK;
 
 /// What a call with these arguments would send; variables are masked however short they are, but
-/// for the `open` ones.
+/// for the `open` ones in the address.
 ///
 /// # Errors
 /// Why nothing would be sent, in a sentence.
@@ -40,10 +40,7 @@ fn http(
 ) -> Result<String, RequestError> {
     // The very request first: what keeps it from being sent keeps it from being shown.
     let request = prepare(template, arguments, variables, open)?;
-    let masked = |name: &str| match open(name) {
-        true => variables(name),
-        false => Some(MASK.to_owned()),
-    };
+    let masked = |_: &str| Some(MASK.to_owned());
     let (headers, body) = content(template, arguments, &masked)?;
     let mut text = format!("{} {}\n", request.method, request.shown_url);
     for (name, value) in &headers {

@@ -17,7 +17,7 @@ use crate::tool::Hints;
 pub struct Shelf {
     /// The source.
     pub source: Arc<str>,
-    /// Where its files lie.
+    /// Where its files lie, in words if that is nowhere on the disk.
     pub dir: Arc<str>,
     /// The skills, by file name and place in it.
     pub skills: Arc<[SkillRow]>,
@@ -95,7 +95,10 @@ impl Shelf {
         let toolsets = library.toolsets.iter();
         Self {
             source: Arc::clone(source),
-            dir: settings.dir.display().to_string().into(),
+            dir: match library.supplied {
+                true => "part of the program".into(),
+                false => settings.dir.display().to_string().into(),
+            },
             skills: skills
                 .map(|skill| skill_row(skill, settings, &mask))
                 .collect(),

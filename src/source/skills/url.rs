@@ -33,8 +33,8 @@ pub enum UrlError {
     /// An argument of the path would walk out of it.
     #[error("the argument `{0}` may not be `.` or `..` in the URL path")]
     Dots(String),
-    /// The variables leave no host: what follows would become one.
-    #[error("the URL has no host; a variable in it is empty")]
+    /// There is no host in front of the arguments: the first of them would become one.
+    #[error("the URL has no host in front of its arguments; is a variable in it empty?")]
     NoHost,
     /// A variable is not set.
     #[error(transparent)]
@@ -108,7 +108,11 @@ impl UrlTemplate {
     ) -> Result<String, UrlError> {
         let mut url = String::new();
         let mut from_arguments = None;
+        let mut first_argument = None;
         for (piece, part) in self.template.pieces().iter().zip(&self.parts) {
+            if let Piece::Argument(_) = piece {
+                first_argument.get_or_insert(url.len());
+            }
             match (piece, part) {
                 (Piece::Text(text), _) => url.push_str(text),
                 (Piece::Env(name), Part::Query) => url.push_str(&form(&variable(variables, name)?)),
@@ -133,9 +137,7 @@ impl UrlTemplate {
                 }
             }
         }
-        // URL parsers skip any number of slashes in front of a host.
-        let host = url.find("://").map(|at| &url[at + 3..]);
-        if host.is_some_and(|host| host.is_empty() || host.starts_with(['/', '\\', '?', '#'])) {
+        if first_argument.is_some_and(|at| !ends_host(&url[..at])) {
             return Err(UrlError::NoHost);
         }
         // Two harmless arguments side by side, or one beside a literal dot, can make `..` too.
@@ -162,9 +164,27 @@ impl UrlTemplate {
     }
 }
 
+/// The address without the characters that URL parsers leave out wherever they stand.
+fn as_parsed(url: &str) -> String {
+    let kept = url.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r'));
+    kept.collect()
+}
+
+/// Whether host and port are complete in what stands before the first argument. Parsers skip any
+/// number of slashes in front of a host, and take a backslash for a slash.
+fn ends_host(before: &str) -> bool {
+    let before = as_parsed(before);
+    let Some((_, rest)) = before.split_once(':') else {
+        return false;
+    };
+    let rest = rest.trim_start_matches(['/', '\\']);
+    rest.find(['/', '\\', '?', '#']).is_some_and(|at| at > 0)
+}
+
 fn dot_segments(url: &str) -> usize {
+    let url = as_parsed(url);
     let path = url.split(['?', '#']).next().unwrap_or_default();
-    path.split('/')
+    path.split(['/', '\\'])
         .filter(|segment| {
             let plain = segment.to_ascii_lowercase().replace("%2e", ".");
             plain == "." || plain == ".."
@@ -187,7 +207,7 @@ fn advance(part: Part, text: &str, origin_open: &mut bool) -> Part {
         part = match (part, c) {
             (_, '#') => Part::Fragment,
             (Part::Origin | Part::Path, '?') => Part::Query,
-            (Part::Origin, '/') if !*origin_open => Part::Path,
+            (Part::Origin, '/' | '\\') if !*origin_open => Part::Path,
             (same, _) => same,
         };
     }
@@ -257,6 +277,7 @@ mod tests {
             "BASE" => Some("https://h:8/api".to_owned()),
             "TOK" => Some("a/b+c".to_owned()),
             "EMPTY" => Some(String::new()),
+            "SCHEME" => Some("http:".to_owned()),
             _ => None,
         };
         let query: Vec<_> = query
@@ -339,6 +360,8 @@ mod tests {
             ("http://h/{{.r}}/x", json!({"r": ".."}), "r"),
             ("http://h/{{.r}}/x", json!({"r": "."}), "r"),
             ("http://h/.{{.r}}/x", json!({"r": ""}), "r"),
+            ("http://h/x\\{{.r}}", json!({"r": ".."}), "r"),
+            ("http://h/.\t{{.r}}", json!({"r": "."}), "r"),
             ("http://h/{{.a}}.{{.r}}/x", json!({"a": "", "r": ""}), "r"),
         ] {
             let error = expand(url, arguments, &[]).unwrap_err();
@@ -346,8 +369,11 @@ mod tests {
         }
         for url in [
             "http:///{{.r}}",
+            "http://\\{{.r}}",
+            "http://\t/{{.r}}",
             "http://{{env:EMPTY}}/{{.r}}",
-            "{{env:EMPTY}}http://",
+            "{{env:SCHEME}}//{{.r}}",
+            "{{env:EMPTY}}/{{.r}}",
         ] {
             let error = expand(url, json!({"r": "evil.example"}), &[]).unwrap_err();
             assert!(error.contains("no host"), "{url}: {error}");

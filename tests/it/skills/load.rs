@@ -214,6 +214,18 @@ fn every_mistake_is_found_at_its_place() {
             &["needs a `system_prompt_append`"],
         ),
         (
+            "no map",
+            "a.skill.yaml",
+            "- a\n".into(),
+            &[":1:1: a skill is a map with `name:`, not a list"],
+        ),
+        (
+            "output at home",
+            "a.skill.yaml",
+            skill(&format!("    output_file: ~/x\n{url}")),
+            &["`~/x` must be a file below"],
+        ),
+        (
             "empty file",
             "a.skill.yaml",
             "# nothing\n".into(),
@@ -398,6 +410,20 @@ fn what_is_hardly_meant_is_a_warning_with_its_place() {
             "a.skill.yaml",
             skill("    retry: {base_delay: 5s}\n    http: {url: 'http://x'}\n"),
             ":4:12: warning: `retry` without `max_attempts`",
+        ),
+        (
+            "a name that providers refuse",
+            "a.skill.yaml",
+            "name: s\ntools: [{name: 'a b', http: {url: http://x}}]\n".to_owned(),
+            ":2:16: warning: a model's provider may refuse the name `a b`",
+        ),
+        (
+            "a schema that is none",
+            "a.skill.yaml",
+            skill(
+                "    parameters: {properties: {a: {type: objekt}}}\n    http: {url: 'http://x'}\n",
+            ),
+            ":4:17: warning: `parameters` is no valid JSON Schema at `/properties/a/type`",
         ),
         (
             "a misspelt ending",

@@ -2,6 +2,7 @@
 //! HTTP server on loopback that keeps what arrived byte for byte.
 
 mod cases;
+mod fuzz;
 mod http;
 mod load;
 mod servers;

@@ -142,7 +142,7 @@ fn print(
             eprintln!("wrote {path}");
         }
         if result.truncated {
-            eprintln!("note: the result was cut by the assembly's limits");
+            eprintln!("note: the result was cut; what its marker stands for was not kept");
         }
     }
     match result.error_kind {

@@ -1,5 +1,6 @@
 //! Keeps the demo's HTTP server running while the demo deployment runs, and gives the deployment
-//! the variables it names.
+//! the variables it names. The embedded demo reads its skill files from memory: [`Host::environment`]
+//! tells why.
 
 use std::cell::{Cell, OnceCell};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

@@ -76,21 +76,27 @@ async fn stations() -> Json<Value> {
     Json(json!({"stations": stations, "demo": true}))
 }
 
+/// How many days are asked for; an empty value is what a tool sends whose argument is missing.
 #[derive(Deserialize)]
 struct Span {
-    #[serde(default = "three")]
-    days: u32,
+    #[serde(default)]
+    days: String,
 }
 
-fn three() -> u32 {
-    3
+impl Span {
+    fn days(&self) -> Option<u32> {
+        match self.days.as_str() {
+            "" => Some(3),
+            days => days.parse().ok().filter(|days| (1..=14).contains(days)),
+        }
+    }
 }
 
 /// Name of the station and its high waters, two a day, in metres.
 fn high_waters(code: &str, days: u32) -> Option<(&'static str, Vec<(String, f64)>)> {
     let station = STATIONS.iter().find(|(known, ..)| *known == code);
     let (_, name, mean) = station?;
-    let waters = (0..days.min(14) * 2).map(|number| {
+    let waters = (0..days * 2).map(|number| {
         let time = format!(
             "day {} {:02}:{:02}",
             number / 2 + 1,
@@ -109,8 +115,13 @@ fn unknown(code: &str) -> Response {
     fault(StatusCode::NOT_FOUND, &message)
 }
 
+const DAYS: &str = "`days` is a whole number from 1 to 14";
+
 async fn tides(Path(code): Path<String>, Query(span): Query<Span>) -> Response {
-    let Some((name, waters)) = high_waters(&code, span.days) else {
+    let Some(days) = span.days() else {
+        return fault(StatusCode::BAD_REQUEST, DAYS);
+    };
+    let Some((name, waters)) = high_waters(&code, days) else {
         return unknown(&code);
     };
     let waters = waters.into_iter();
@@ -121,7 +132,10 @@ async fn tides(Path(code): Path<String>, Query(span): Query<Span>) -> Response {
 }
 
 async fn tide_chart(Path(code): Path<String>, Query(span): Query<Span>) -> Response {
-    let Some((_, waters)) = high_waters(&code, span.days) else {
+    let Some(days) = span.days() else {
+        return fault(StatusCode::BAD_REQUEST, DAYS);
+    };
+    let Some((_, waters)) = high_waters(&code, days) else {
         return unknown(&code);
     };
     let metres: Vec<f64> = waters.into_iter().map(|(_, metres)| metres).collect();

@@ -1,0 +1,10 @@
+//! Any text as a skill file, beside a toolset.
+
+#![no_main]
+
+#[path = "../properties.rs"]
+mod properties;
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    properties::loader(text);
+});

@@ -1,0 +1,8 @@
+//! Any text as a template: of a text and of a URL.
+
+#![no_main]
+
+#[path = "../properties.rs"]
+mod properties;
+
+libfuzzer_sys::fuzz_target!(|input: (&str, &str)| properties::template(input.0, input.1));
