@@ -17,3 +17,4 @@ mod place;
 mod reference;
 mod secrets;
 mod signals;
+mod skills;

@@ -2,6 +2,7 @@
 //! that keeps the HTTP one running. Nothing here needs a network or another program.
 
 mod arguments;
+mod brittle;
 mod clock;
 mod files;
 mod host;
@@ -52,6 +53,12 @@ enum Kind {
         #[arg(long, value_name = "SECONDS", requires = "die_after")]
         since: Option<i64>,
     },
+    /// Falls over in the middle of its first `fall`, on stdio; its tool `boom` refuses.
+    Brittle {
+        /// Where calls are noted, a line each: what happens depends on those before.
+        #[arg(long, value_name = "FILE")]
+        calls: std::path::PathBuf,
+    },
     /// A small site, on streamable HTTP. Ends when its stdin closes.
     Web {
         /// A loopback address; port 0 takes any.
@@ -99,6 +106,7 @@ async fn serve(options: DemoServer) -> ExitCode {
             None => on_stdio(Clock).await,
             Some(every) => mortal_clock(since, every, Stamp::now().wall).await,
         },
+        Kind::Brittle { calls } => on_stdio(brittle::Brittle { calls }).await,
         Kind::Web { listen } => match on_http(listen, tokio::io::stdin()).await {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
