@@ -8,6 +8,7 @@ mod sessions;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::discovery::Mode;
@@ -32,6 +33,11 @@ pub(crate) enum Order {
     Call {
         call: Box<Call>,
         reply: oneshot::Sender<Outcome>,
+    },
+    Preview {
+        tool: String,
+        arguments: Map<String, Value>,
+        reply: oneshot::Sender<Preview>,
     },
     Cancel {
         id: CallId,
@@ -94,6 +100,10 @@ pub(crate) enum Order {
         reply: oneshot::Sender<Result<Mode, ExposureError>>,
     },
 }
+
+/// What a call would send, as text with secrets masked, or why nothing would be sent; `None` where
+/// the tool cannot tell.
+pub type Preview = Option<Result<String, String>>;
 
 /// What an operator may order a layer of the chain to do, for this process only.
 #[derive(Clone, Debug)]
@@ -162,6 +172,24 @@ impl Control {
     pub async fn call(&self, call: Call) -> Result<Outcome, ControlError> {
         let call = Box::new(call);
         self.ask(|reply| Order::Call { call, reply }).await
+    }
+
+    /// What a call with these arguments would send, without sending it.
+    ///
+    /// # Errors
+    /// When the runtime is shut down.
+    pub async fn preview(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Preview, ControlError> {
+        let tool = tool.to_owned();
+        self.ask(|reply| Order::Preview {
+            tool,
+            arguments,
+            reply,
+        })
+        .await
     }
 
     /// Cancels a running call; `false` when no call of that id runs.

@@ -121,6 +121,16 @@ async fn carry_out(desk: Desk, order: Order) {
         Order::Reload { reply } => {
             let _ = reply.send(desk.reloader.reload().await);
         }
+        Order::Preview {
+            tool,
+            arguments,
+            reply,
+        } => {
+            let catalog = desk.executor.registry().catalog();
+            let entry = catalog.get(&tool);
+            let _ = reply.send(entry.and_then(|entry| entry.tool.preview(&arguments)));
+            return; // nothing has changed
+        }
         Order::Cancel { id, reply } => {
             let _ = reply.send(desk.executor.cancel(&id));
         }

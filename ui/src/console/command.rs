@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use toolcrib::control::{ControlError, LayerOrder, SessionOrder};
+use serde_json::{Map, Value};
+use toolcrib::control::{ControlError, LayerOrder, Preview, SessionOrder};
 use toolcrib::discovery::Mode;
 use toolcrib::executor::Outcome;
 use toolcrib::middleware::Decision;
@@ -49,6 +50,12 @@ pub(crate) enum Command {
     Reload { id: OrderId },
     /// Run a call.
     Call { id: OrderId, call: Box<Call> },
+    /// Tell what a call would send.
+    Preview {
+        id: OrderId,
+        tool: Arc<str>,
+        arguments: Map<String, Value>,
+    },
     /// Cancel a running call.
     Cancel { id: OrderId, call: CallId },
     /// Answer what the layer `approval` asked about a call.
@@ -131,6 +138,8 @@ pub(crate) enum Answer {
     Authorize(Result<String, ControlError>),
     /// Of [`Command::Call`].
     Called(Box<Result<Outcome, ControlError>>),
+    /// Of [`Command::Preview`].
+    Previewed(Result<Preview, ControlError>),
     /// Of [`Command::Cancel`]: whether such a call ran.
     Cancelled(Result<bool, ControlError>),
     /// Of [`Command::Decide`] and [`Command::Reply`]: whether the question was still open.

@@ -200,6 +200,13 @@ impl Work {
             Command::Call { id, call } => self.spawn(id, async move {
                 Answer::Called(Box::new(control.call(*call).await))
             }),
+            Command::Preview {
+                id,
+                tool,
+                arguments,
+            } => self.spawn(id, async move {
+                Answer::Previewed(control.preview(&tool, arguments).await)
+            }),
             Command::Decide {
                 id,
                 question,

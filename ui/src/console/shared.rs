@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
 use toolcrib::clock::Stamp;
 use toolcrib::control::{LayerOrder, SessionOrder};
 use toolcrib::middleware::Decision;
@@ -61,6 +62,8 @@ pub(crate) enum Pending {
     Call(CallId),
     /// To read the deployment again.
     Reload,
+    /// To tell what a call would send.
+    Preview,
     /// To cancel a call.
     Cancel(CallId),
     /// To let a call run, or not, by the number of the question.
@@ -380,6 +383,23 @@ impl Shared {
             None => Pending::Session,
         });
         self.commands.push(Command::Session { id, order });
+        id
+    }
+
+    /// Asks what a call would send. An earlier question is no longer waited for: the arguments are
+    /// others now.
+    pub(crate) fn order_preview(
+        &mut self,
+        tool: Arc<str>,
+        arguments: Map<String, Value>,
+    ) -> OrderId {
+        self.pending.retain(|_, known| *known != Pending::Preview);
+        let id = self.expect(Pending::Preview);
+        self.commands.push(Command::Preview {
+            id,
+            tool,
+            arguments,
+        });
         id
     }
 

@@ -238,7 +238,7 @@ fn serve(state: &mut State, request: Request) {
         Request::Call(tool) => {
             jump(state, ScreenId::Calls);
             state.refresh();
-            state.screens.calls.open_form(&tool, &state.shared);
+            state.screens.calls.open_form(&tool, &mut state.shared);
         }
         Request::Trace(call) => {
             jump(state, ScreenId::Telemetry);
@@ -252,7 +252,7 @@ fn serve(state: &mut State, request: Request) {
             jump(state, ScreenId::Calls);
             state.refresh();
             let calls = &mut state.screens.calls;
-            calls.open_form_in(session, &name, &tool, &state.shared);
+            calls.open_form_in(session, &name, &tool, &mut state.shared);
         }
         Request::Return => {
             if let Some(id) = state.back.pop() {
@@ -641,6 +641,8 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
             let error = clean(state, error);
             state.shared.complain(error);
         }
+        // A form without a preview is as good; that the runtime is gone is told elsewhere.
+        Answer::Previewed(_) => {}
         Answer::Called(outcome) => {
             if let Err(error) = &**outcome {
                 state.shared.complain(error.to_string());
@@ -649,6 +651,7 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
     }
     let screen = match pending {
         Pending::Call(_) | Pending::Cancel(_) => [ScreenId::Tools, ScreenId::Calls].as_slice(),
+        Pending::Preview => &[ScreenId::Calls],
         Pending::Server(..) => &[ScreenId::Sources],
         Pending::Session
         | Pending::Save(_)

@@ -45,6 +45,7 @@ fn ids(commands: &[Command]) -> Vec<OrderId> {
         | Command::Session { id, .. }
         | Command::Call { id, .. } => Some(*id),
         Command::Cancel { id, .. }
+        | Command::Preview { id, .. }
         | Command::Decide { id, .. }
         | Command::Layer { id, .. }
         | Command::SaveFiles { id, .. }

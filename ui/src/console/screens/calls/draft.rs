@@ -6,13 +6,16 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::TextArea;
 use serde_json::{Map, Value};
+use toolcrib::control::Preview;
 use toolcrib::observe::ToolRow;
 use toolcrib::secrets::MASK;
 use toolcrib::session::SessionId;
 use toolcrib::tool::Call;
 
+use crate::console::command::OrderId;
 use crate::console::form::{Entry, Focus, Form, Kind};
 use crate::console::schema::{Checker, Fault};
+use crate::console::shared::Shared;
 use crate::text::{Lines, Marks, clean};
 
 /// How many bytes the JSON editor takes; they are parsed and checked at every key.
@@ -63,6 +66,25 @@ pub(in crate::console) struct Draft {
     pub(in crate::console) button: &'static str,
     /// The session in which the call is to run, with the name that is shown.
     pub(super) session: Option<(SessionId, Arc<str>)>,
+    pub(in crate::console) sends: Sends,
+}
+
+/// What the call would send, where the tool can tell.
+#[derive(Debug, Default)]
+pub(in crate::console) struct Sends {
+    /// The arguments that were asked about last, and the order that asked.
+    asked: Option<(Value, OrderId)>,
+    /// The newest answer; none came yet, or the tool cannot tell.
+    told: Option<Result<String, String>>,
+    /// The tool has answered that it cannot tell.
+    cannot: bool,
+}
+
+impl Sends {
+    /// What is known, by the newest arguments that could be asked about.
+    pub(in crate::console) fn told(&self) -> Option<&Result<String, String>> {
+        self.told.as_ref()
+    }
 }
 
 impl Draft {
@@ -79,6 +101,7 @@ impl Draft {
             faults: Vec::new(),
             marks,
             button: "Call",
+            sends: Sends::default(),
             shown,
             came,
             session: None,
@@ -181,6 +204,36 @@ impl Draft {
     /// The call.
     pub(in crate::console) fn call(&self) -> Call {
         Call::new(self.tool(), self.arguments.clone())
+    }
+
+    /// Asks what would be sent, if that is not known yet and can be.
+    pub(super) fn ask_what_is_sent(&mut self, shared: &mut Shared) {
+        let Value::Object(arguments) = &self.arguments else {
+            return;
+        };
+        let asked = self.sends.asked.as_ref();
+        // Only tools that come from files can tell.
+        if self.shown.defined_at.is_none()
+            || self.sends.cannot
+            || asked.is_some_and(|(known, _)| *known == self.arguments)
+        {
+            return;
+        }
+        let id = shared.order_preview(self.tool(), arguments.clone());
+        self.sends.asked = Some((self.arguments.clone(), id));
+    }
+
+    /// Takes the answer to that in; one to an older question is of no use any more.
+    pub(super) fn previewed(&mut self, id: OrderId, preview: &Preview) {
+        if self
+            .sends
+            .asked
+            .as_ref()
+            .is_some_and(|(_, asked)| *asked == id)
+        {
+            self.sends.cannot = preview.is_none();
+            self.sends.told = preview.clone();
+        }
     }
 
     /// Takes a key in.

@@ -28,6 +28,9 @@ const READ: usize = 4 * 1024 * 1024;
 /// How many lines an error's message takes at most above the result.
 const ERROR_LINES: u16 = 4;
 
+/// How many warnings stand above the result at most.
+const WARNINGS: u16 = 3;
+
 /// One way to look at a part.
 #[derive(Debug)]
 enum Sight {
@@ -297,8 +300,9 @@ impl Evidence {
             }
             _ => 0,
         };
+        let warnings = u16::try_from(self.record.warnings.len()).unwrap_or(WARNINGS);
         // In a low pane the result matters more than what stands above it.
-        let head = (2 + error).min(area.height / 2);
+        let head = (2 + error + warnings.min(WARNINGS)).min(area.height / 2);
         [
             Rect {
                 height: head,
@@ -371,6 +375,12 @@ impl Evidence {
                 theme.health(Health::Warning),
             ));
         }
+        if record.replayed {
+            first.push(Span::styled(
+                "  replay of an equal call: nothing ran",
+                theme.health(Health::Warning),
+            ));
+        }
         let name = |text: &str| clean(text, Lines::One, theme.marks).into_owned();
         let age = figures::age(record.started.age(shared.now().at));
         let mut facts = vec![format!(
@@ -400,6 +410,16 @@ impl Evidence {
         if let (Some(text), Some(_)) = (&record.error, record.error_kind) {
             let text = name(text);
             lines.insert(1, Line::styled(text, theme.strong()));
+        }
+        for warning in record.warnings.iter().take(usize::from(WARNINGS)).rev() {
+            let mark = theme.mark(Health::Warning);
+            let words = format!("{mark} {}", name(warning));
+            // One row each: the end of a long one is in the log.
+            let words = crate::text::truncate(&words, usize::from(area.width), theme.marks);
+            lines.insert(
+                1,
+                Line::styled(words.into_owned(), theme.health(Health::Warning)),
+            );
         }
         frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), area);
     }

@@ -21,8 +21,8 @@ fn in_session(session: SessionId, call: Call) -> SessionCommand {
 
 impl Calls {
     /// Opens the form that calls a tool, by the name that is shown.
-    pub(crate) fn open_form(&mut self, tool: &Arc<str>, shared: &Shared) {
-        let tools = &shared.snapshot().tools;
+    pub(crate) fn open_form(&mut self, tool: &Arc<str>, shared: &mut Shared) {
+        let tools = Arc::clone(&shared.snapshot().tools);
         let Some(row) = tools.iter().find(|row| row.definition.name() == &**tool) else {
             return;
         };
@@ -36,7 +36,7 @@ impl Calls {
         session: SessionId,
         name: &Arc<str>,
         tool: &Arc<str>,
-        shared: &Shared,
+        shared: &mut Shared,
     ) {
         self.open_form(tool, shared);
         if let Some(draft) = &mut self.draft {
@@ -45,7 +45,7 @@ impl Calls {
     }
 
     /// Opens the form with what was left in it, if the tool is still the same.
-    pub(super) fn open(&mut self, row: &ToolRow, shared: &Shared) {
+    pub(super) fn open(&mut self, row: &ToolRow, shared: &mut Shared) {
         self.leave();
         let came = shared.tool_as_it_came(row);
         let kept = self.left.iter().position(|draft| draft.is_of(&came));
@@ -53,6 +53,7 @@ impl Calls {
             .and_then(|at| self.left.remove(at))
             .unwrap_or_else(|| Draft::new(row.clone(), came, shared.theme.marks));
         draft.session = None;
+        draft.ask_what_is_sent(shared);
         self.draft = Some(draft);
         self.inside = true;
     }
@@ -97,6 +98,7 @@ impl Calls {
                     shared.complain(said);
                 }
                 draft.form.focus_on(Focus::Button);
+                draft.ask_what_is_sent(shared);
                 self.draft = Some(draft);
                 self.inside = true;
             }

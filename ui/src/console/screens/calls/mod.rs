@@ -497,7 +497,9 @@ impl Screen for Calls {
             return false;
         };
         shared.notice = None;
-        match draft.key(key) {
+        let pressed = draft.key(key);
+        draft.ask_what_is_sent(shared);
+        match pressed {
             Pressed::Taken => {}
             Pressed::Passed => return false,
             Pressed::Fire => self.fire(shared),
@@ -510,10 +512,11 @@ impl Screen for Calls {
     fn paste(&mut self, text: &str, shared: &mut Shared) {
         if let Some(picker) = &mut self.picker {
             picker.paste(text, shared);
-        } else if let Some(draft) = self.draft.as_mut().filter(|_| self.inside)
-            && let Err(why) = draft.paste(text)
-        {
-            shared.complain(why);
+        } else if let Some(draft) = self.draft.as_mut().filter(|_| self.inside) {
+            if let Err(why) = draft.paste(text) {
+                shared.complain(why);
+            }
+            draft.ask_what_is_sent(shared);
         }
     }
 
@@ -546,7 +549,12 @@ impl Screen for Calls {
         }
     }
 
-    fn answered(&mut self, _: OrderId, answer: &Answer, _: &mut Shared) {
+    fn answered(&mut self, id: OrderId, answer: &Answer, _: &mut Shared) {
+        if let Answer::Previewed(Ok(preview)) = answer
+            && let Some(draft) = &mut self.draft
+        {
+            draft.previewed(id, preview);
+        }
         // What a call came to is read from the history; only one that was never taken up is told
         // of here.
         let is_lost = match answer {

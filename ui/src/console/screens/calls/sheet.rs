@@ -82,6 +82,24 @@ pub(in crate::console) fn view(
         height: foot_height,
         ..area
     };
+    let sent = sent(draft, theme);
+    // The fields keep what they need, and half of the room at least.
+    let wanted = u16::try_from(sent.len()).unwrap_or(u16::MAX);
+    let needed = match &draft.editor {
+        Editor::Form => u16::try_from(draft.form.fields().len() + 4).unwrap_or(u16::MAX),
+        Editor::Json(..) => middle.height / 2,
+    };
+    let spare = middle.height.saturating_sub(needed).max(middle.height / 2);
+    let preview = Rect {
+        height: wanted.min(spare),
+        y: middle.bottom() - wanted.min(spare),
+        ..middle
+    };
+    let middle = Rect {
+        height: middle.height - preview.height,
+        ..middle
+    };
+    draw_sent(sent, theme, frame, preview);
     frame.render_widget(Paragraph::new(head), top);
     frame.render_widget(Paragraph::new(foot), bottom);
     match &draft.editor {
@@ -96,6 +114,57 @@ pub(in crate::console) fn view(
             frame.render_widget(&*editor, middle);
         }
     }
+}
+
+/// What the call would send, under a heading; nothing for tools that cannot tell.
+fn sent(draft: &Draft, theme: Theme) -> Vec<Line<'static>> {
+    let shown = |text: &str| -> Vec<Line<'static>> {
+        let text = text::clean(text, text::Lines::Many, theme.marks);
+        text.lines()
+            .map(|line| Line::raw(line.to_owned()))
+            .collect()
+    };
+    let heading = |words: &'static str| [Line::default(), Line::styled(words, theme.dim())];
+    match draft.sends.told() {
+        None => Vec::new(),
+        Some(Ok(request)) => {
+            let mut lines = Vec::from(heading("sends, with secrets masked:"));
+            lines.extend(shown(request));
+            lines
+        }
+        Some(Err(why)) => {
+            let mut lines = Vec::from(heading("sends nothing:"));
+            lines.extend(shown(why));
+            lines
+        }
+    }
+}
+
+/// Draws as much of it as fits, and says how much does not.
+fn draw_sent(mut lines: Vec<Line<'static>>, theme: Theme, frame: &mut Frame<'_>, area: Rect) {
+    let height = usize::from(area.height);
+    if height == 0 {
+        return;
+    }
+    if lines.len() > height {
+        // Room for a line of the request is worth more than room above the heading.
+        lines.remove(0);
+    }
+    if lines.len() > height {
+        let left = lines.len() - height + 1;
+        lines.truncate(height - 1);
+        lines.push(Line::styled(format!("and {left} more lines"), theme.dim()));
+    }
+    let lines: Vec<Line<'static>> = lines
+        .into_iter()
+        .map(|line| {
+            let words = crate::console::reader::plain(&line);
+            let cut = text::truncate(&words, usize::from(area.width), theme.marks);
+            let style = line.style;
+            Line::styled(cut.into_owned(), style)
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(lines), area);
 }
 
 fn head(draft: &Draft, theme: Theme) -> Vec<Line<'static>> {

@@ -531,3 +531,84 @@ fn every_size_is_survived() {
         }
     }
 }
+
+/// The form of a tool that can tell what it sends, and the question about that.
+fn with_question(size: (u16, u16)) -> (State, OrderId) {
+    let mut state = calls(&fixture::with_skills(), size);
+    let commands = press(&mut state, "c skills__tides enter");
+    let [Command::Preview { id, tool, .. }] = &commands[..] else {
+        panic!("{commands:?}");
+    };
+    assert_eq!(&**tool, "skills__tides");
+    (state, *id)
+}
+
+fn tell(state: &mut State, id: OrderId, preview: Result<&str, &str>) {
+    let preview = preview.map(str::to_owned).map_err(str::to_owned);
+    update(
+        state,
+        Event::Answered(id, Answer::Previewed(Ok(Some(preview)))),
+    );
+}
+
+#[test]
+fn pictures_of_a_form_that_shows_what_would_be_sent() {
+    let request = "POST http://h/••••/tides/QUAY?days=3\nx-key: ••••\ncontent-type: \
+                   application/json\n\n{\n  \"vessel\": \"Möwe\",\n  \"length\": 9.5,\n  \
+                   \"nights\": 2,\n  \"remarks\": \"none\"\n}\n";
+    for size in [SMALL, (100, 30), WIDE] {
+        let (mut state, id) = with_question(size);
+        tell(
+            &mut state,
+            id,
+            Err("the argument `path` is missing; the URL path needs it"),
+        );
+        insta::assert_snapshot!(format!("sends-nothing-{}x{}", size.0, size.1), body(&state));
+        let commands = press(&mut state, "Q");
+        let [Command::Preview { id, .. }] = &commands[..] else {
+            panic!("{commands:?}");
+        };
+        tell(&mut state, *id, Ok(request));
+        insta::assert_snapshot!(format!("sends-{}x{}", size.0, size.1), body(&state));
+    }
+}
+
+#[test]
+fn an_answer_about_older_arguments_is_ignored_and_equal_ones_are_asked_about_once() {
+    let (mut state, first) = with_question(WIDE);
+    let commands = press(&mut state, "Q");
+    assert_eq!(commands.len(), 1, "{commands:?}");
+    tell(&mut state, first, Ok("GET http://h/stale"));
+    assert!(!picture(&state).contains("stale"));
+    assert_eq!(
+        press(&mut state, "left right").len(),
+        0,
+        "nothing has changed"
+    );
+}
+
+#[test]
+fn a_tool_that_cannot_tell_is_not_asked() {
+    let mut state = calls(&fixture::normal(), WIDE);
+    assert_eq!(press(&mut state, "c files__list enter x").len(), 0);
+}
+
+#[test]
+fn picture_of_a_result_that_is_a_replay_and_of_one_that_could_not_be_written() {
+    let snapshot = with(&fixture::normal(), |all| {
+        all.running = Arc::new([]);
+        let mut replay = ended(2, "files__list", vec![Part::Text("kept".into())]);
+        replay.replayed = true;
+        let mut unwritten = ended(1, "files__list", vec![Part::Text("kept".into())]);
+        unwritten.warnings = Arc::new([
+            "the result of `files__list` could not be written to `out/a.txt`: Permission denied"
+                .into(),
+            "another\u{1b}[2J".into(),
+        ]);
+        all.history = vec![Arc::new(replay), Arc::new(unwritten)].into();
+    });
+    let mut state = calls(&snapshot, WIDE);
+    insta::assert_snapshot!("replay", body(&state));
+    press(&mut state, "j");
+    insta::assert_snapshot!("warnings", body(&state));
+}

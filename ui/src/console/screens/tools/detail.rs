@@ -10,6 +10,7 @@ use toolcrib::registry::Refusal;
 
 use super::changes::changes;
 use super::list::marks;
+use super::shelves::request;
 use crate::console::figures;
 use crate::console::reader::Reader;
 use crate::console::schema::Outline;
@@ -29,28 +30,43 @@ const OPEN: usize = 60;
 pub(super) enum Tab {
     #[default]
     About,
+    /// Only of tools that come from files.
+    Request,
     Schema,
     Wire,
     Changes,
 }
 
 impl Tab {
-    pub(super) const ALL: [Self; 4] = [Self::About, Self::Schema, Self::Wire, Self::Changes];
+    /// Those of a tool.
+    pub(super) fn all(has_request: bool) -> Vec<Self> {
+        let all = [
+            Self::About,
+            Self::Request,
+            Self::Schema,
+            Self::Wire,
+            Self::Changes,
+        ];
+        let all = all.into_iter();
+        all.filter(|tab| has_request || *tab != Self::Request)
+            .collect()
+    }
 
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::About => "About",
+            Self::Request => "Request",
             Self::Schema => "Schema",
             Self::Wire => "As the model sees it",
             Self::Changes => "Changes",
         }
     }
 
-    pub(super) fn step(self, forward: bool) -> Self {
-        let count = Self::ALL.len();
-        let at = Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0);
-        let by = if forward { 1 } else { count - 1 };
-        Self::ALL[(at + by) % count]
+    pub(super) fn step(self, forward: bool, has_request: bool) -> Self {
+        let all = Self::all(has_request);
+        let at = all.iter().position(|tab| *tab == self).unwrap_or(0);
+        let by = if forward { 1 } else { all.len() - 1 };
+        all[(at + by) % all.len()]
     }
 }
 
@@ -63,11 +79,16 @@ pub(super) struct Detail {
     pub(super) wire: Pager,
     pub(super) reader: Reader,
     lines: Vec<Line<'static>>,
+    /// Whether it comes from a file.
+    has_request: bool,
 }
 
 impl Detail {
     /// The detail of a tool as it came.
-    pub(super) fn new(tool: ToolRow, theme: Theme) -> Self {
+    pub(super) fn new(tool: ToolRow, shared: &Shared) -> Self {
+        let theme = shared.theme;
+        let (name, source) = (tool.definition.name(), &tool.owner.source);
+        let has_request = request(name, source, shared).is_some();
         let definition = tool.definition.clone();
         let wire = json!({
             "name": definition.name(),
@@ -80,8 +101,14 @@ impl Detail {
             wire: Pager::new(Document::new(pretty)),
             reader: Reader::wrapping(),
             lines: Vec::new(),
+            has_request,
             tool,
         }
+    }
+
+    /// Whether the tool comes from a file.
+    pub(super) fn has_request(&self) -> bool {
+        self.has_request
     }
 
     /// Whether it still shows this very definition with these facts.
@@ -104,6 +131,10 @@ impl Detail {
         let theme = shared.theme;
         match tab {
             Tab::About => self.lines = about(shown, shared),
+            Tab::Request => {
+                let (name, source) = (self.tool.definition.name(), &self.tool.owner.source);
+                self.lines = request(name, source, shared).unwrap_or_default();
+            }
             Tab::Changes => self.lines = changes(shared.snapshot(), &self.tool, shared),
             Tab::Schema => {
                 let [tree, _] = schema_areas(area);
@@ -111,7 +142,7 @@ impl Detail {
             }
             Tab::Wire => self.wire.settle(body(area), theme),
         }
-        if matches!(tab, Tab::About | Tab::Changes) {
+        if matches!(tab, Tab::About | Tab::Request | Tab::Changes) {
             self.reader.settle(&self.lines, area, theme);
         }
     }
@@ -125,7 +156,9 @@ impl Detail {
         area: Rect,
     ) {
         match tab {
-            Tab::About | Tab::Changes => self.reader.view(&self.lines, theme, frame, area),
+            Tab::About | Tab::Request | Tab::Changes => {
+                self.reader.view(&self.lines, theme, frame, area)
+            }
             Tab::Schema => self.view_schema(focused, theme, frame, area),
             Tab::Wire => {
                 let head = Line::from(vec![

@@ -4,6 +4,7 @@
 mod changes;
 mod detail;
 mod list;
+mod shelves;
 mod table;
 
 pub(super) use changes::compared;
@@ -18,6 +19,7 @@ use toolcrib::observe::{Snapshot, Subject, Tally, ToolRow};
 
 use self::detail::{Detail, Tab};
 use self::list::{At, Key, Sort};
+use self::shelves::{List, Shelves};
 use super::{Copied, Screen};
 use crate::console::command::SessionCommand;
 use crate::console::keymap::Action;
@@ -36,6 +38,9 @@ pub(crate) struct Tools {
     filter: String,
     sort: Sort,
     inverted: bool,
+    /// Which of the lists is shown.
+    which: List,
+    shelves: Shelves,
     tab: Tab,
     /// Whether the evidence has the focus.
     inside: bool,
@@ -77,6 +82,82 @@ impl Tools {
         })
     }
 
+    /// What is left of the list's pane below the names of the lists, where there are several.
+    fn below_tabs(shared: &Shared, inner: Rect) -> Rect {
+        match shared.snapshot().shelves.is_empty() {
+            true => inner,
+            false => subtabs::below(inner),
+        }
+    }
+
+    /// Names the lists, where there are several.
+    fn view_tabs(&self, shared: &Shared, frame: &mut Frame<'_>, inner: Rect) {
+        let snapshot = shared.snapshot();
+        if snapshot.shelves.is_empty() {
+            return;
+        }
+        let width = usize::from(inner.width);
+        let line = shelves::tabs(self.which, snapshot, width, shared.theme);
+        let first = Rect {
+            height: inner.height.min(1),
+            ..inner
+        };
+        frame.render_widget(line, first);
+    }
+
+    /// Whether one of the lists of skill files is shown.
+    fn on_shelves(&self) -> bool {
+        self.which != List::Tools
+    }
+
+    /// As [`Screen::act`], on a list of skill files.
+    fn act_on_shelves(&mut self, action: Action, shared: &mut Shared) {
+        match action {
+            Action::NextPane | Action::PreviousPane => self.inside = !self.inside,
+            Action::Open | Action::Describe => self.inside = true,
+            Action::Back => self.inside = false,
+            Action::NextTab | Action::PreviousTab => {
+                self.which = self.which.step(action == Action::NextTab);
+                self.inside = false;
+            }
+            Action::Wrap => self.shelves.reader().toggle_wrap(),
+            Action::NextHit | Action::PreviousHit => {
+                self.shelves.reader().step_hit(action == Action::NextHit);
+            }
+            Action::Logs => {
+                if let Some(owner) = self.shelves.owner() {
+                    shared.request(Request::Logs(owner));
+                }
+            }
+            other if self.inside => self.shelves.reader().move_by(other),
+            other => self.shelves.roster().move_by(other),
+        }
+    }
+
+    /// As [`Screen::can`], on a list of skill files.
+    fn can_on_shelves(&self, action: Action) -> bool {
+        let any = !self.shelves.is_empty();
+        match action {
+            Action::Down
+            | Action::Up
+            | Action::First
+            | Action::Last
+            | Action::HalfDown
+            | Action::HalfUp
+            | Action::NextPane
+            | Action::PreviousPane
+            | Action::Copy
+            | Action::Logs => any,
+            Action::Open | Action::Describe => any && !self.inside,
+            Action::Filter | Action::NextTab | Action::PreviousTab => true,
+            Action::Wrap => any && self.inside,
+            Action::NextHit | Action::PreviousHit => {
+                self.inside && !self.shelves.search().is_empty()
+            }
+            _ => false,
+        }
+    }
+
     fn selected(&self) -> Option<At> {
         self.rows.get(self.roster.position()).copied()
     }
@@ -100,6 +181,21 @@ impl Tools {
 
     fn view_detail(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
         let theme = shared.theme;
+        if self.on_shelves() {
+            let title = self.shelves.title(theme);
+            let inner = pane::frame(shared, frame, area, &title, self.inside);
+            if let Some(place) = self.shelves.place() {
+                let first = Rect {
+                    height: inner.height.min(1),
+                    ..inner
+                };
+                let place = ratatui::text::Line::styled(place, theme.dim()).right_aligned();
+                frame.render_widget(place, first);
+            }
+            let below = subtabs::below(inner);
+            self.shelves.view_evidence(theme, frame, below);
+            return;
+        }
         let title = match self.roster.selected() {
             Some(Key::Tool(name) | Key::Refused(name, _)) => name.to_string(),
             None => "no tool".to_owned(),
@@ -114,9 +210,10 @@ impl Tools {
             }
             Some(At::Tool(_)) => {
                 if let Some(detail) = &self.detail {
-                    let titles = Tab::ALL.map(Tab::title);
+                    let tabs = Tab::all(detail.has_request());
+                    let titles: Vec<&str> = tabs.into_iter().map(Tab::title).collect();
                     let place = match self.tab {
-                        Tab::About | Tab::Changes => detail.reader.place(),
+                        Tab::About | Tab::Request | Tab::Changes => detail.reader.place(),
                         Tab::Wire => detail.wire.place(),
                         Tab::Schema => None,
                     };
@@ -182,7 +279,7 @@ impl Tools {
             return;
         };
         let half = match self.tab {
-            Tab::About | Tab::Changes => detail.reader.half_page(),
+            Tab::About | Tab::Request | Tab::Changes => detail.reader.half_page(),
             Tab::Schema => detail.schema.half_page(),
             Tab::Wire => detail.wire.half_page(),
         };
@@ -195,7 +292,7 @@ impl Tools {
             _ => isize::MAX,
         };
         match self.tab {
-            Tab::About | Tab::Changes => detail.reader.scroll(rows),
+            Tab::About | Tab::Request | Tab::Changes => detail.reader.scroll(rows),
             Tab::Schema => detail.schema.tree.step(rows),
             Tab::Wire => detail.wire.scroll(rows),
         }
@@ -212,7 +309,7 @@ impl Tools {
         };
         match self.tab {
             Tab::Wire => detail.wire.set_search(&self.search),
-            Tab::About | Tab::Changes => {
+            Tab::About | Tab::Request | Tab::Changes => {
                 detail.reader.set_search(&self.search);
                 detail.reader.show_hit();
             }
@@ -228,8 +325,16 @@ impl Screen for Tools {
             self.sift(&snapshot);
         }
         let [list, evidence] = self.areas(shared, area);
-        let rows = pane::inside(shared, list).height.saturating_sub(1);
+        let below = Self::below_tabs(shared, pane::inside(shared, list));
+        let rows = below.height.saturating_sub(1);
         self.roster.settle(usize::from(rows));
+        if snapshot.shelves.is_empty() {
+            self.which = List::Tools;
+        }
+        if self.on_shelves() {
+            let inner = subtabs::below(pane::inside(shared, evidence));
+            self.shelves.refresh(self.which, shared, rows, inner);
+        }
         let Some(shown) = self.selected_tool(shared) else {
             self.detail = None;
             return;
@@ -240,16 +345,23 @@ impl Screen for Tools {
             .as_ref()
             .is_some_and(|detail| detail.is_of(&came));
         if !is_same {
-            self.detail = Some(Detail::new(came, shared.theme));
+            self.detail = Some(Detail::new(came, shared));
             self.search.clear();
         }
         if let Some(detail) = &mut self.detail {
             let inner = pane::inside(shared, evidence);
+            if self.tab == Tab::Request && !detail.has_request() {
+                self.tab = Tab::About;
+            }
             detail.settle(shown, self.tab, shared, subtabs::below(inner));
         }
     }
 
     fn can(&self, action: Action, shared: &Shared) -> bool {
+        if self.on_shelves() {
+            return self.can_on_shelves(action);
+        }
+        let lists = !shared.snapshot().shelves.is_empty() && !self.inside;
         let any = !self.rows.is_empty();
         let in_text = self.inside && self.detail.is_some() && self.tab != Tab::Schema;
         match action {
@@ -260,7 +372,7 @@ impl Screen for Tools {
             }
             Action::Filter => true,
             Action::Sort | Action::Invert => any && !self.inside,
-            Action::NextTab | Action::PreviousTab => self.detail.is_some(),
+            Action::NextTab | Action::PreviousTab => lists || self.detail.is_some(),
             Action::Call => self.selected_tool(shared).is_some(),
             Action::Exposure => {
                 let tool = self.selected_tool(shared);
@@ -275,6 +387,10 @@ impl Screen for Tools {
     }
 
     fn act(&mut self, action: Action, shared: &mut Shared) {
+        if self.on_shelves() {
+            return self.act_on_shelves(action, shared);
+        }
+        let lists = !shared.snapshot().shelves.is_empty() && !self.inside;
         match action {
             Action::Down
             | Action::Up
@@ -295,8 +411,14 @@ impl Screen for Tools {
                 }
             }
             Action::Back => self.inside = false,
-            Action::NextTab => self.tab = self.tab.step(true),
-            Action::PreviousTab => self.tab = self.tab.step(false),
+            // Where there are several lists, the keys act on what has the focus.
+            Action::NextTab | Action::PreviousTab if lists => {
+                self.which = self.which.step(action == Action::NextTab);
+            }
+            Action::NextTab | Action::PreviousTab => {
+                let has_request = self.detail.as_ref().is_some_and(Detail::has_request);
+                self.tab = self.tab.step(action == Action::NextTab, has_request);
+            }
             Action::Sort => {
                 self.sort = self.sort.next();
                 self.inverted = false;
@@ -372,14 +494,21 @@ impl Screen for Tools {
     }
 
     fn filter(&self) -> &str {
-        match self.searches() {
-            true => &self.search,
-            false => &self.filter,
+        match (self.on_shelves(), self.inside) {
+            (true, true) => self.shelves.search(),
+            (true, false) => self.shelves.filter(),
+            (false, _) if self.searches() => &self.search,
+            (false, _) => &self.filter,
         }
     }
 
     fn set_filter(&mut self, text: &str, _: &Shared) {
-        if self.searches() {
+        if self.on_shelves() {
+            match self.inside {
+                true => self.shelves.reader().set_search(text),
+                false => self.shelves.set_filter(text),
+            }
+        } else if self.searches() {
             text.clone_into(&mut self.search);
             self.search_again();
         } else if self.filter != text {
@@ -390,6 +519,7 @@ impl Screen for Tools {
 
     fn visit(&mut self, subject: &Subject, shared: &Shared) {
         let Subject::Tool(name) = subject else { return };
+        self.which = List::Tools;
         if !self.filter.is_empty() {
             self.filter.clear();
             self.sift(shared.snapshot());
@@ -406,6 +536,10 @@ impl Screen for Tools {
     }
 
     fn copy(&self, shared: &Shared) -> Option<Copied> {
+        if self.on_shelves() {
+            let (what, text) = self.shelves.copied(self.inside)?;
+            return Some(Copied { what, text });
+        }
         let name = match self.roster.selected()? {
             Key::Tool(name) | Key::Refused(name, _) => shared.real_tool_name(name),
         };
@@ -440,3 +574,6 @@ impl Tools {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod shelves_tests;

@@ -119,7 +119,17 @@ impl Tools {
 
     pub(super) fn view_list(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
         let theme = shared.theme;
-        let inner = pane::frame(shared, frame, area, &self.title(shared), !self.inside);
+        let title = match self.on_shelves() {
+            true => "Skill files".to_owned(),
+            false => self.title(shared),
+        };
+        let inner = pane::frame(shared, frame, area, &title, !self.inside);
+        self.view_tabs(shared, frame, inner);
+        let inner = Self::below_tabs(shared, inner);
+        if self.on_shelves() {
+            self.shelves.view_list(!self.inside, theme, frame, inner);
+            return;
+        }
         let empty = match self.filter.is_empty() {
             true => {
                 "No tool is registered. Tools come with their servers: the screen Sources (2) \
