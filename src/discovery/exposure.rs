@@ -114,6 +114,21 @@ impl Exposures {
         next
     }
 
+    /// The same tools under other settings: what would be if the file said so.
+    pub fn under(&self, settings: Arc<DynamicSettings>) -> Self {
+        let mut next = self.clone();
+        next.always.clear();
+        for (name, tool) in &mut next.tools {
+            (tool.mode, tool.decided_by) = decide(name, Some(&settings));
+            if tool.mode == Mode::Always {
+                next.always.push(Arc::clone(name));
+            }
+        }
+        next.always.sort_unstable();
+        next.settings = Some(settings);
+        next
+    }
+
     /// The catalog version that this was made from.
     pub fn version(&self) -> u64 {
         self.version
@@ -264,6 +279,24 @@ mod tests {
         assert_eq!(exposures.get("b").unwrap().mode, Mode::Direct);
         let refused = before.with_mode(TOOL_SEARCH, Mode::Hidden);
         assert_eq!(refused, Err(FixedExposure));
+    }
+
+    #[test]
+    fn tools_under_other_settings_are_as_if_the_file_had_said_so() {
+        let shelf = Shelf::of(&["b", "a", "c", TOOL_SEARCH]);
+        let other = settings(&[
+            ("a", Mode::Always),
+            ("b", Mode::Always),
+            ("c", Mode::Hidden),
+        ]);
+        let under = shelf
+            .exposures(Some(settings(&[("*", Mode::Direct)])))
+            .under(Arc::new(other.clone()));
+        let said = shelf.exposures(Some(other));
+        assert_eq!(under.always(), said.always());
+        for name in ["a", "b", "c", TOOL_SEARCH] {
+            assert_eq!(under.get(name), said.get(name));
+        }
     }
 
     #[test]

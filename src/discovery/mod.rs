@@ -4,6 +4,7 @@
 mod exposure;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod lint;
 pub mod pool;
 pub mod recall;
 pub mod search;
@@ -11,6 +12,8 @@ pub mod session;
 mod settings;
 pub mod tool_search;
 mod visible;
+pub mod what_if;
+pub mod why;
 
 pub use exposure::{DecidedBy, ExposedTool, Exposures, FixedExposure, TOOL_SEARCH};
 pub use pool::{EvictReason, Pool, PoolChange, PoolEntry, Touch};

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 
 use super::ToolSearch;
 use super::desk::Desk;
-use crate::discovery::search::{Document, Explained, Index};
-use crate::discovery::{DynamicSettings, ExposedTool, Exposures, FixedExposure, Mode, TOOL_SEARCH};
+use crate::discovery::search::{Explained, Index, IndexChange};
+use crate::discovery::{DynamicSettings, Exposures, FixedExposure, Mode, TOOL_SEARCH};
 use crate::registry::{Catalog, Registry};
 use crate::tool::InvalidDefinition;
 
@@ -187,20 +187,10 @@ impl State {
         }
         self.stale = false;
         let now = before.next(catalog, self.settings.clone());
-        let gone: Vec<&str> = before
-            .tools()
-            .map(|tool| tool.definition.name())
-            .filter(|name| !now.is_rankable(name))
-            .collect();
-        let put: Vec<&ExposedTool> = now
-            .tools()
-            .filter(|tool| now.is_rankable(tool.definition.name()))
-            .filter(|tool| !is_indexed(&before, tool))
-            .collect();
-        if !gone.is_empty() || !put.is_empty() {
+        let change = IndexChange::between(&before, &now);
+        if !change.is_empty() {
             // A search that runs holds the old index; it is copied then, and left alone.
-            let index = Arc::make_mut(&mut self.view.index);
-            index.update(gone, put.into_iter().map(document));
+            change.apply(Arc::make_mut(&mut self.view.index));
         }
         self.view.exposures = Arc::new(now);
     }
@@ -212,23 +202,4 @@ fn mode_in(settings: Option<&DynamicSettings>, tool: &str) -> Mode {
         let mode = settings.exposures.get(tool);
         mode.copied().unwrap_or(settings.default)
     })
-}
-
-/// Whether the index of `before` holds exactly this.
-fn is_indexed(before: &Exposures, tool: &ExposedTool) -> bool {
-    let name = tool.definition.name();
-    before.is_rankable(name)
-        && before
-            .get(name)
-            .is_some_and(|known| known.definition == tool.definition && known.server == tool.server)
-}
-
-fn document(tool: &ExposedTool) -> Document<'_> {
-    Document {
-        name: tool.definition.name(),
-        server: tool.server.as_deref(),
-        title: tool.definition.title(),
-        description: tool.definition.description(),
-        schema: tool.definition.input_schema(),
-    }
 }

@@ -45,6 +45,16 @@ impl Pool {
         }
     }
 
+    /// A pool as it was recorded, under bounds that it may exceed until it is reconciled.
+    pub(super) fn recorded(bounds: PoolSettings, entries: Vec<PoolEntry>) -> Self {
+        let bytes = entries.iter().map(|entry| entry.bytes).sum();
+        Self {
+            bounds,
+            entries,
+            bytes,
+        }
+    }
+
     /// The bounds in force.
     pub fn bounds(&self) -> PoolSettings {
         self.bounds

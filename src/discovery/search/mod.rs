@@ -3,6 +3,7 @@
 
 mod document;
 mod explain;
+mod follow;
 mod index;
 mod stop;
 mod synonyms;
@@ -14,9 +15,11 @@ use std::sync::Arc;
 
 pub use document::{Document, Field};
 pub use explain::{Explained, Match, MatchKind};
+pub use follow::IndexChange;
 pub use index::Index;
 pub use tokenize::tokens;
 pub use tuning::{FieldTuning, Tuning};
+pub use words::stem;
 
 /// A tool that a query found.
 #[derive(Clone, Debug, PartialEq)]

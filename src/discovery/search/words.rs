@@ -63,7 +63,7 @@ pub(super) struct Words {
 }
 
 /// The stem of a word in lower case.
-pub(super) fn stem(word: &str) -> String {
+pub fn stem(word: &str) -> String {
     Stemmer::create(Algorithm::English).stem(word).into_owned()
 }
 

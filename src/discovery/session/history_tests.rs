@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::discovery::fixture::{Shelf, settings};
+use crate::discovery::what_if::{Changes, what_if};
 use crate::discovery::{BudgetSettings, DynamicSettings, TOOL_SEARCH};
 
 const TOOLS: usize = 10;
@@ -325,7 +326,9 @@ impl Pair {
                         .iter()
                         .map(|tool| name(*tool))
                         .filter(|hit| self.model.searchable(hit))
+                        .take(bounds.max_tools)
                         .collect();
+                    let asked = hits.len();
                     for (rank, hit) in (0..).zip(&hits) {
                         self.model.touch(hit, rank, bounds);
                     }
@@ -336,7 +339,7 @@ impl Pair {
                     });
                     let plan = SearchPlan {
                         query: "q".into(),
-                        asked: 8,
+                        asked,
                         hits: hits.collect(),
                     };
                     (TOOL_SEARCH.to_owned(), Effect::Search(plan))
@@ -375,6 +378,8 @@ proptest! {
 
             let answers = pair.batch(&plan.batch);
             pair.assert_alike();
+            let (pool, bounds) = (pair.session.pool(), pair.settings.discovery);
+            prop_assert!(pool.entries().len() <= bounds.max_tools && pool.bytes() <= bounds.max_bytes);
             for line in &pair.session.current().ledger {
                 replayed.replay(&line.change);
             }
@@ -403,5 +408,119 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+/// A round as it can be played again by the model: what there was, and what was done.
+struct Step {
+    tools: Vec<(String, usize, Mode)>,
+    required: Vec<String>,
+    sent: Vec<String>,
+    acts: Vec<Act>,
+}
+
+/// The rules for a session that is played again with other settings: sent and missed per round.
+fn played_again(steps: &[Step], settings: &DynamicSettings) -> Vec<(Vec<String>, Vec<String>)> {
+    let mut model = Model::default();
+    let mut rounds = Vec::new();
+    for step in steps {
+        model.start(settings.discovery.idle_rounds);
+        model.tools.clone_from(&step.tools);
+        model.required.clone_from(&step.required);
+        model.see(settings);
+        let (sent, _) = model.visible(settings.budget);
+        let mut missed = Vec::new();
+        for act in &step.acts {
+            match act {
+                Act::Stopped(tool) | Act::Call(tool)
+                    if step.sent.contains(&name(*tool)) && !sent.contains(&name(*tool)) =>
+                {
+                    missed.push(name(*tool));
+                }
+                Act::Stopped(_) => {}
+                Act::Call(tool) => {
+                    model.touch(&name(*tool), 0, settings.discovery);
+                }
+                Act::Search(hits) => {
+                    for (rank, hit) in (0..).zip(hits.iter().take(settings.discovery.max_tools)) {
+                        model.touch(&name(*hit), rank, settings.discovery);
+                    }
+                }
+            }
+        }
+        rounds.push((sent, missed));
+    }
+    rounds
+}
+
+fn changes() -> impl Strategy<Value = Changes> {
+    (
+        1..9_usize,
+        100..1200_usize,
+        1..9_usize,
+        100..1200_usize,
+        1..6_u32,
+    )
+        .prop_map(
+            |(definitions, bytes, pool_tools, pool_bytes, idle)| Changes {
+                max_definitions: Some(definitions),
+                max_bytes: Some(bytes),
+                pool_tools: Some(pool_tools),
+                pool_bytes: Some(pool_bytes),
+                idle_rounds: Some(idle),
+                modes: Vec::new(),
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn a_session_played_again_comes_out_as_it_was_and_with_other_settings_as_the_rules_say(
+        plans in prop::collection::vec(plan(), 1..30),
+        changes in changes(),
+        cut in 0..30_usize,
+    ) {
+        let mut pair = Pair::new();
+        let mut steps = Vec::new();
+        for plan in &plans {
+            pair.model.start(pair.settings.discovery.idle_rounds);
+            pair.change(plan);
+            pair.model.see(&pair.settings);
+            let exposures = Arc::new(pair.shelf.exposures(Some(pair.settings.clone())));
+            pair.session.begin_round(exposures);
+            let most = pair.settings.discovery.max_tools;
+            let acts = plan.batch.iter().map(|act| match act {
+                Act::Search(hits) => {
+                    let found = hits.iter().filter(|hit| pair.model.searchable(&name(**hit)));
+                    Act::Search(found.take(most).copied().collect())
+                }
+                other => other.clone(),
+            });
+            steps.push(Step {
+                tools: pair.model.tools.clone(),
+                required: pair.model.required.clone(),
+                sent: pair.session.visible().names().map(str::to_owned).collect(),
+                acts: acts.collect(),
+            });
+            pair.batch(&plan.batch);
+        }
+        let current = Arc::clone(pair.session.current());
+        let rounds: Vec<_> = pair.session.history().cloned().chain([current]).collect();
+        for from in [0, cut % rounds.len()] {
+            let Ok(same) = what_if(&rounds[from..], &Changes::default()) else {
+                prop_assert_eq!(from, rounds.len() - 1, "the last round alone has no round before it");
+                continue;
+            };
+            for pair in &same.rounds {
+                prop_assert_eq!(&pair.was, &pair.would);
+                prop_assert_eq!((pair.missed.len(), pair.regained.len()), (0, 0));
+            }
+        }
+        let other = what_if(&rounds, &changes).unwrap();
+        let strings = |list: &[Arc<str>]| list.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let ours: Vec<_> = other.rounds.iter()
+            .map(|pair| (strings(&pair.would.sent), strings(&pair.missed)))
+            .collect();
+        prop_assert_eq!(ours, played_again(&steps, &changes.apply(&pair.settings).unwrap()));
     }
 }

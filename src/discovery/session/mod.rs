@@ -81,6 +81,23 @@ impl Session {
         session
     }
 
+    /// A session as it was after a round, as far as the record of the round tells.
+    pub(super) fn after(record: &RoundRecord, exposures: Arc<Exposures>) -> Self {
+        let entries = record.pool.entries.clone();
+        let sequence = entries.iter().map(|entry| entry.sequence + 1).max();
+        Self {
+            required: record.required.iter().cloned().collect(),
+            pool: Pool::recorded(bounds_of(&exposures), entries),
+            sequence: sequence.unwrap_or_default(),
+            exposures,
+            current: Arc::new(RoundRecord {
+                round: record.round,
+                ..RoundRecord::default()
+            }),
+            history: VecDeque::new(),
+        }
+    }
+
     /// Starts a round with the registry as it is now, and computes what is visible in it.
     pub fn begin_round(&mut self, exposures: Arc<Exposures>) -> &VisibleSet {
         self.start_round();
