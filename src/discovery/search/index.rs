@@ -5,10 +5,11 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
 use super::synonyms::synonyms;
-use super::words::{Counts, DocId, Posting, TermId, Words, stem};
+use super::words::{Counts, DocId, Posting, Recent, TermId, Words, stem};
 use super::{Document, Field, Hit, MatchKind, Ranker, Tuning, tokens};
 
 const FIELDS: usize = Field::ALL.len();
@@ -39,6 +40,23 @@ struct Doc {
     name: Arc<str>,
     lengths: [u32; FIELDS],
     terms: Vec<TermId>,
+}
+
+impl fmt::Debug for Index {
+    /// Thousands of tools would help nobody.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Index({} tools)", self.len())
+    }
+}
+
+/// Room to work in while documents are added.
+#[derive(Default)]
+struct Desk {
+    recent: Recent,
+    /// Per stem the occurrences in the document at hand; all zero between documents.
+    counts: Vec<Counts>,
+    /// The stems of the document at hand.
+    touched: Vec<TermId>,
 }
 
 /// What one word of the query looks for.
@@ -78,10 +96,12 @@ impl Index {
         for name in removed {
             self.remove(name);
         }
-        let mut found = Vec::new();
+        let mut desk = Desk::default();
         for document in put {
-            self.remove(document.name);
-            self.add(&document, &mut found);
+            if self.remove(document.name) {
+                desk.recent.clear(); // it may hold what is forgotten now
+            }
+            self.add(&document, &mut desk);
         }
         self.settle();
     }
@@ -101,35 +121,39 @@ impl Index {
         self.by_name.keys()
     }
 
-    /// `found` is room to work in: every stem of the document with its field, packed so that they
-    /// sort fast.
-    fn add(&mut self, document: &Document<'_>, found: &mut Vec<u64>) {
+    fn add(&mut self, document: &Document<'_>, desk: &mut Desk) {
         let mut lengths = [0_u32; FIELDS];
         let words = &mut self.words;
-        found.clear();
+        let Desk {
+            recent,
+            counts,
+            touched,
+        } = desk;
         document.texts(&mut |field, text| {
             tokens(text, &mut |word| {
-                if let Some(term) = words.intern(word) {
-                    lengths[field as usize] += 1;
-                    found.push(u64::from(term) << 8 | field as u64);
+                let Some(term) = recent.intern(words, word) else {
+                    return;
+                };
+                lengths[field as usize] += 1;
+                let at = term as usize;
+                if at >= counts.len() {
+                    counts.resize(at + 1, Counts::default());
                 }
+                if counts[at] == Counts::default() {
+                    touched.push(term);
+                }
+                let count = &mut counts[at][field as usize];
+                *count = count.saturating_add(1);
             });
         });
-        found.sort_unstable();
         let doc = self.free.pop().unwrap_or_else(|| {
             self.docs.push(None);
             (self.docs.len() - 1) as DocId
         });
-        let mut terms = Vec::new();
-        for same in found.chunk_by(|a, b| a >> 8 == b >> 8) {
-            let mut counts = Counts::default();
-            for packed in same {
-                let count = &mut counts[(packed & 0xff) as usize];
-                *count = count.saturating_add(1);
-            }
-            let term = (same[0] >> 8) as TermId;
+        let terms = touched.clone();
+        for term in touched.drain(..) {
+            let counts = std::mem::take(&mut counts[term as usize]);
             self.words.put(term, Posting { doc, counts });
-            terms.push(term);
         }
         for (total, length) in self.totals.iter_mut().zip(lengths) {
             *total += u64::from(length);
@@ -143,20 +167,23 @@ impl Index {
         });
     }
 
-    fn remove(&mut self, name: &str) {
+    /// Tells whether the dictionary has forgotten a stem with it.
+    fn remove(&mut self, name: &str) -> bool {
         let Some(id) = self.by_name.remove(name) else {
-            return;
+            return false;
         };
         let Some(doc) = self.docs[id as usize].take() else {
-            return;
+            return false;
         };
+        let mut forgot = false;
         for term in doc.terms {
-            self.words.take(term, id);
+            forgot |= self.words.take(term, id);
         }
         for (total, length) in self.totals.iter_mut().zip(doc.lengths) {
             *total -= u64::from(length);
         }
         self.free.push(id);
+        forgot
     }
 
     /// Computes the factor of every document and field, after the average lengths have changed.

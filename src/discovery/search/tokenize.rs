@@ -6,6 +6,10 @@
 /// and `gethttpuser`.
 pub fn tokens(text: &str, emit: &mut dyn FnMut(&str)) {
     let mut buffer = String::new();
+    if text.is_ascii() {
+        ascii_runs(text, &mut buffer, emit);
+        return;
+    }
     let mut rest = text;
     while let Some(start) = rest.find(is_word) {
         rest = &rest[start..];
@@ -20,6 +24,31 @@ pub fn tokens(text: &str, emit: &mut dyn FnMut(&str)) {
             identifier(run, &mut buffer, emit);
         }
         rest = after;
+    }
+}
+
+/// The same for ASCII, byte by byte: a catalog is made of little else, and most words in it are
+/// small letters, which nobody has to copy.
+fn ascii_runs(text: &str, buffer: &mut String, emit: &mut dyn FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_alphanumeric() {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut capitals = 0;
+        while at < bytes.len() && bytes[at].is_ascii_alphanumeric() {
+            capitals += usize::from(bytes[at].is_ascii_uppercase());
+            at += 1;
+        }
+        let run = &text[start..at];
+        match capitals {
+            0 => emit(run),
+            1 if bytes[start].is_ascii_uppercase() => lower(run, buffer, emit),
+            _ => identifier(run, buffer, emit),
+        }
     }
 }
 

@@ -50,6 +50,60 @@ impl Word {
     }
 }
 
+/// How many words [`Recent`] has room for, as a power of two.
+const RECENT_BITS: u32 = 13;
+
+/// The longest word that [`Recent`] keeps, in bytes; few are longer.
+const SHORT: usize = 15;
+
+/// A place of [`Recent`]: the word in two halves with its length at the end, which is 0 where there
+/// is none, and its stem, which a stop word has not.
+type Seat = ([u64; 2], Option<TermId>);
+
+/// The words looked up last, before the dictionary: one place per word, and a newcomer takes it
+/// over. A dozen words make up half of every catalog; and a server that makes words collide on
+/// purpose gains nothing, since the dictionary behind it hashes with a secret.
+pub(super) struct Recent(Vec<Seat>);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self(vec![Seat::default(); 1 << RECENT_BITS])
+    }
+}
+
+impl Recent {
+    /// As [`Words::intern`].
+    pub(super) fn intern(&mut self, words: &mut Words, word: &str) -> Option<TermId> {
+        let Some(packed) = packed(word) else {
+            return words.intern(word);
+        };
+        let mixed = (packed[0] ^ packed[1].rotate_left(25)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let seat = &mut self.0[(mixed >> (64 - RECENT_BITS)) as usize];
+        if seat.0 != packed {
+            *seat = (packed, words.intern(word));
+        }
+        seat.1
+    }
+
+    /// Forgets everything, after the dictionary has forgotten words.
+    pub(super) fn clear(&mut self) {
+        self.0.fill(Seat::default());
+    }
+}
+
+/// A short word in two numbers; no two words share them.
+fn packed(word: &str) -> Option<[u64; 2]> {
+    if word.len() > SHORT {
+        return None;
+    }
+    let mut bytes = [0; SHORT + 1];
+    bytes[..word.len()].copy_from_slice(word.as_bytes());
+    bytes[SHORT] = word.len() as u8;
+    let (first, second) = bytes.split_at(8);
+    let half = |half: &[u8]| half.try_into().map_or(0, u64::from_le_bytes);
+    Some([half(first), half(second)])
+}
+
 /// The dictionary. Words of which no occurrence is left are forgotten, so that it does not grow
 /// while tools come and go.
 #[derive(Clone)]
@@ -136,21 +190,23 @@ impl Words {
         }
     }
 
-    /// Takes an occurrence back, and the stem with it if it was the last.
-    pub(super) fn take(&mut self, id: TermId, doc: DocId) {
+    /// Takes an occurrence back, and the stem with it if it was the last; tells whether it was.
+    pub(super) fn take(&mut self, id: TermId, doc: DocId) -> bool {
         let term = &mut self.terms[id as usize];
         if let Ok(place) = term.postings.binary_search_by_key(&doc, |known| known.doc) {
             term.postings.remove(place);
         }
-        if term.postings.is_empty() {
-            let term = std::mem::take(term);
-            self.by_stem.remove(&term.stem);
-            for word in &term.written {
-                self.by_word.remove(word);
-                self.in_order.remove(word);
-            }
-            self.free.push(id);
+        if !term.postings.is_empty() {
+            return false;
         }
+        let term = std::mem::take(term);
+        self.by_stem.remove(&term.stem);
+        for word in &term.written {
+            self.by_word.remove(word);
+            self.in_order.remove(word);
+        }
+        self.free.push(id);
+        true
     }
 
     /// How many stems there are.

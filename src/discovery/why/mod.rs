@@ -14,7 +14,7 @@ pub use fact::{Entry, Fact, FoundBy, LeftBy, MissedBy, RefusedBy};
 use super::search::Ranker;
 use super::session::RoundRecord;
 use super::{Exposures, Mode, Why};
-use crate::registry::{Catalog, Refusal, nearest};
+use crate::registry::{Owner, Refusal, nearest};
 use crate::source::ServerStatus;
 use before::Before;
 
@@ -107,8 +107,12 @@ impl Chain {
 
 /// What a chain is made from. What is not known is left empty.
 pub struct Evidence<'a> {
-    /// The registry as it is now, if the session runs over it.
-    pub catalog: Option<&'a Catalog>,
+    /// Who brought the tool, if the registry has it now and the session runs over it.
+    pub owner: Option<&'a Owner>,
+    /// What was refused because its name is taken.
+    pub refusals: &'a [Refusal],
+    /// The name of the tool whose name at its origin was asked for (rule 8.9).
+    pub mapped: Option<&'a str>,
     /// Exposures as they are now.
     pub exposures: &'a Exposures,
     /// The servers as they are now.
@@ -189,12 +193,11 @@ impl<'a> Case<'a> {
     /// The server that brought it, or that its name points to.
     fn server(&self) -> Option<&'a ServerStatus> {
         let servers = self.evidence.servers;
-        let entry = self.evidence.catalog.and_then(|c| c.get(self.tool));
-        if let Some(entry) = entry {
-            let name = entry.owner.server.as_ref()?;
+        if let Some(owner) = self.evidence.owner {
+            let name = owner.server.as_ref()?;
             return servers
                 .iter()
-                .find(|s| s.name == *name && s.source == entry.owner.source)
+                .find(|s| s.name == *name && s.source == owner.source)
                 .map(|server| &**server);
         }
         let held = |server: &&Arc<ServerStatus>| holds_back(server, self.tool);
@@ -224,9 +227,8 @@ impl<'a> Case<'a> {
             };
             return Some(link(verdict, Fact::server(server, is_known)));
         }
-        let owner = self.evidence.catalog.and_then(|c| c.get(self.tool));
-        let source = owner.map(|entry| Arc::clone(&entry.owner.source))?;
-        Some(link(Verdict::Ok, Fact::Source(source)))
+        let owner = self.evidence.owner?;
+        Some(link(Verdict::Ok, Fact::Source(Arc::clone(&owner.source))))
     }
 
     fn registered(&self) -> Link {
@@ -248,8 +250,7 @@ impl<'a> Case<'a> {
     }
 
     fn refusals(&self) -> impl Iterator<Item = &'a Refusal> {
-        let catalog = self.evidence.catalog;
-        let refusals = catalog.map_or(&[][..], |catalog| catalog.refusals());
+        let refusals = self.evidence.refusals;
         refusals.iter().filter(|r| *r.name == *self.tool)
     }
 
@@ -273,15 +274,7 @@ impl<'a> Case<'a> {
                 last_round: last.round,
             };
         }
-        let mapped = self.evidence.catalog.and_then(|catalog| {
-            catalog
-                .entries()
-                .find(|entry| entry.tool.original_name() == Some(self.tool))
-        });
-        let mut names: Vec<Arc<str>> = mapped
-            .map(|entry| entry.definition.shared_name())
-            .into_iter()
-            .collect();
+        let mut names: Vec<Arc<str>> = self.evidence.mapped.map(Into::into).into_iter().collect();
         let known = self.exposures.tools().map(|tool| tool.definition.name());
         for name in nearest(self.tool, known) {
             if names.iter().all(|known| **known != *name) {

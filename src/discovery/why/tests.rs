@@ -52,8 +52,11 @@ impl Bench {
         let rounds: Vec<_> = self.session.history().cloned().chain([current]).collect();
         let mut index = Index::default();
         IndexChange::between(&Exposures::default(), &exposures).apply(&mut index);
+        let catalog = self.shelf.catalog();
         let evidence = Evidence {
-            catalog: Some(&self.shelf.catalog()),
+            owner: catalog.get(tool).map(|entry| &entry.owner),
+            refusals: catalog.refusals(),
+            mapped: None,
             exposures: &exposures,
             servers: &self.servers,
             rounds: &rounds,
@@ -223,6 +226,37 @@ fn an_unknown_name_gives_the_nearest() {
 }
 
 #[test]
+fn a_name_of_the_origin_gives_the_name_that_it_was_mapped_to_and_a_conflict_is_noted() {
+    let bench = Bench::new(&["fs__a_b"], DynamicSettings::default());
+    let exposures = bench.shelf.exposures(bench.settings.clone());
+    let (holder, refused) = (Owner::source("one", 1), Owner::source("two", 2));
+    let refusals = [Refusal {
+        name: "fs__a_b".into(),
+        refused,
+        holder: holder.clone(),
+    }];
+    let mut evidence = Evidence {
+        owner: None,
+        refusals: &refusals,
+        mapped: Some("fs__a_b"),
+        exposures: &exposures,
+        servers: &[],
+        rounds: &[],
+        ranker: None,
+    };
+    let chain = why("a b", 0, &evidence);
+    let remedy = "use the name `fs__a_b`, if that is what you mean";
+    assert_eq!(chain.remedy.as_deref(), Some(remedy));
+    evidence.owner = Some(&holder);
+    let chain = why("fs__a_b", 0, &evidence);
+    let fact = chain.links[1].fact.to_string();
+    assert_eq!(
+        fact,
+        "registered, 100 bytes; the same name of two is refused"
+    );
+}
+
+#[test]
 fn a_server_that_is_down_is_the_answer_only_while_its_tools_are_not_registered() {
     let mut bench = Bench::new(&["a", TOOL_SEARCH], DynamicSettings::default());
     bench.servers = vec![Arc::new(server("clock", ServerState::Backoff))];
@@ -241,7 +275,9 @@ fn a_server_that_is_down_is_the_answer_only_while_its_tools_are_not_registered()
     let catalog = registry.catalog();
     let exposures = Exposures::new(&catalog, Some(Arc::default()));
     let evidence = Evidence {
-        catalog: Some(&catalog),
+        owner: catalog.get("clock__now").map(|entry| &entry.owner),
+        refusals: catalog.refusals(),
+        mapped: None,
         exposures: &exposures,
         servers: &bench.servers,
         rounds: &[],
