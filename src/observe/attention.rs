@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{DeploymentState, Snapshot};
 use crate::clock::Stamp;
+use crate::discovery::lint::{About, Finding};
 use crate::middleware::LayerStatus;
 use crate::session::{PlayState, SessionRow, SessionStatus};
 use crate::source::{ServerState, ServerStatus};
@@ -84,6 +85,7 @@ pub fn attention(snapshot: &Snapshot) -> Vec<Attention> {
                 since: None,
             }),
     );
+    found.extend(of_lint(&snapshot.findings));
     if snapshot.deployment.state == DeploymentState::Serving && snapshot.tools.is_empty() {
         found.push(Attention {
             severity: Severity::Warning,
@@ -129,6 +131,45 @@ fn of_session(row: &SessionRow) -> Vec<Attention> {
         since: Some(row.active),
     });
     items.collect()
+}
+
+/// How many findings of one kind are told; the rest is counted.
+const LINTS: usize = 2;
+
+/// What lint found, kind by kind in the order of the findings, each with what to do.
+fn of_lint(findings: &[Finding]) -> Vec<Attention> {
+    let mut told: Vec<(std::mem::Discriminant<Finding>, usize)> = Vec::new();
+    let mut found: Vec<Attention> = Vec::new();
+    for finding in findings {
+        let kind = std::mem::discriminant(finding);
+        let at = told.iter().position(|(known, _)| *known == kind);
+        let at = at.unwrap_or_else(|| {
+            told.push((kind, 0));
+            told.len() - 1
+        });
+        told[at].1 += 1;
+        let of_kind = findings
+            .iter()
+            .filter(|f| std::mem::discriminant(*f) == kind);
+        let more = of_kind.count().saturating_sub(LINTS);
+        let more = match (told[at].1 == LINTS, more) {
+            (true, 1..) => format!(" ({more} more of this kind)"),
+            _ => String::new(),
+        };
+        if told[at].1 <= LINTS {
+            found.push(Attention {
+                severity: Severity::Warning,
+                subject: match finding.about() {
+                    About::Settings => Subject::Deployment,
+                    About::Tool(name) => Subject::Tool(name),
+                    About::Session(name) => Subject::Session(name),
+                },
+                text: format!("{finding}: {}{more}", finding.advice()),
+                since: None,
+            });
+        }
+    }
+    found
 }
 
 /// What a layer does that nobody should forget.
@@ -287,6 +328,40 @@ mod tests {
     use super::*;
     use crate::middleware::settings::FaultSettings;
     use crate::middleware::{Chain, Counter, Fault};
+
+    #[test]
+    fn findings_are_told_with_their_advice_two_of_a_kind() {
+        let empty = |query: &str| Finding::EmptySearch {
+            session: "s".into(),
+            query: query.into(),
+            times: 1,
+            round: 3,
+        };
+        let large = Finding::NeverPooled {
+            tool: "t".into(),
+            bytes: 9,
+            max_bytes: 8,
+        };
+        let told = of_lint(&[empty("a"), large, empty("b"), empty("c")]);
+        let subjects: Vec<_> = told.iter().map(|item| &item.subject).collect();
+        let session = Subject::Session("s".into());
+        assert_eq!(subjects, [&session, &Subject::Tool("t".into()), &session]);
+        assert_eq!(
+            told[1].text,
+            "`t` can never be discovered: it has 9 bytes, and the pool holds 8: shorten it, or \
+             raise `discovery.max_bytes` to 9 or more"
+        );
+        assert!(
+            told[0]
+                .text
+                .starts_with("`s`: `a` found nothing in round 3: say the words")
+        );
+        assert!(
+            told[2].text.ends_with("(1 more of this kind)"),
+            "{}",
+            told[2].text
+        );
+    }
 
     #[test]
     fn drills_paused_layers_and_lost_audit_lines_are_told() {

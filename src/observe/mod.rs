@@ -6,6 +6,7 @@ mod event;
 mod exposition;
 mod hub;
 mod latencies;
+mod lints;
 mod meter;
 mod publisher;
 mod record;

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::hub::HubView;
+use super::lints::Lints;
 use super::{
     AssemblyRow, Busy, DeploymentRow, DeploymentState, Hub, Load, ReloadRow, RunningRow, Snapshot,
     SourceRow, StatsRow, ToolRow, Traffic, UNKNOWN,
@@ -69,6 +70,7 @@ pub struct Publisher {
     /// What the tool rows of the last snapshot were made from.
     shown: Shown,
     hub_version: u64,
+    lints: Lints,
 }
 
 impl Publisher {
@@ -78,12 +80,14 @@ impl Publisher {
         let shown = Shown::now(&feed);
         let rows = Rows::new(&shown, &feed.discovery.overruled());
         let hub_version = view.version;
-        let first = assemble(&feed, &shown.catalog, view, rows, 0);
+        let mut lints = Lints::default();
+        let first = assemble(&feed, &shown.catalog, view, rows, 0, &mut lints);
         Self {
             feed,
             snapshot: watch::Sender::new(Arc::new(first)),
             shown,
             hub_version,
+            lints,
         }
     }
 
@@ -131,13 +135,22 @@ impl Publisher {
             view.changes = Arc::clone(&last.changes);
         }
         self.hub_version = view.version;
-        let next = assemble(&self.feed, &shown.catalog, view, rows, last.version + 1);
+        let version = last.version + 1;
+        let lints = &mut self.lints;
+        let next = assemble(&self.feed, &shown.catalog, view, rows, version, lints);
         self.shown = shown;
         self.snapshot.send_replace(Arc::new(next));
     }
 }
 
-fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: u64) -> Snapshot {
+fn assemble(
+    feed: &Feed,
+    catalog: &Catalog,
+    view: HubView,
+    rows: Rows,
+    version: u64,
+    lints: &mut Lints,
+) -> Snapshot {
     let servers: ServerRows = feed
         .sources
         .all()
@@ -156,6 +169,7 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         busy: Arc::new(busy(&running, catalog)),
         ..view.stats
     };
+    let discovery = feed.discovery.view();
     Snapshot {
         version,
         taken: Stamp::now(),
@@ -184,12 +198,14 @@ fn assemble(feed: &Feed, catalog: &Catalog, view: HubView, rows: Rows, version: 
         layers: layers(feed),
         approvals: Arc::clone(&feed.approvals.pending().borrow()),
         worst_budget: worst_budget(&sessions),
+        findings: lints.update(&discovery.exposures, &sessions),
         sessions,
         questions: questions(feed),
         traffic: feed
             .traffic
             .as_ref()
             .map_or_else(Default::default, |traffic| traffic.rows()),
+        view: discovery,
     }
 }
 

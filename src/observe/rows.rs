@@ -11,8 +11,10 @@ use tokio::time::Instant;
 use super::{CallRecord, Meters, SecondRow, Tally, TrafficRows};
 use crate::clock::Stamp;
 use crate::discovery::Mode;
+use crate::discovery::lint::Finding;
 use crate::middleware::{LayerStatus, PendingApproval};
 use crate::registry::{CatalogDiff, Owner, Refusal};
+use crate::session::View;
 use crate::session::{BudgetUse, SessionRow};
 use crate::source::ServerRows;
 use crate::source::mcp::PendingQuestion;
@@ -252,4 +254,10 @@ pub struct Snapshot {
     pub questions: Arc<[Arc<PendingQuestion>]>,
     /// The newest messages on the wire; none unless they are recorded.
     pub traffic: TrafficRows,
+    /// What lint says of the catalog and of the sessions that go on.
+    pub findings: Arc<[Finding]>,
+    /// Exposures and index, to explain what a search finds and why a tool is shown. Names and
+    /// texts in it are as they came.
+    #[serde(skip)]
+    pub view: View,
 }

@@ -1,6 +1,7 @@
 //! What all sessions of one assembly share: exposures and index of the newest catalog version.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -19,6 +20,18 @@ pub struct View {
     pub exposures: Arc<Exposures>,
     /// The searchable tools; without dynamic injection all of them (rule 4.1).
     pub index: Arc<Index>,
+}
+
+impl fmt::Debug for View {
+    /// Thousands of tools would help nobody.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "View(version {}, {:?})",
+            self.exposures.version(),
+            self.index
+        )
+    }
 }
 
 /// The discovery service of one assembly.

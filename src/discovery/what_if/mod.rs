@@ -11,6 +11,7 @@ use serde::Serialize;
 
 pub use changes::Changes;
 use replay::Replay;
+pub use yaml::yaml;
 
 use super::session::RoundRecord;
 use super::{DynamicSettings, FixedExposure, WithheldReason};
@@ -27,6 +28,9 @@ pub enum WhatIfError {
     /// The rounds that are left are too old.
     #[error("what the rounds of this session saw is not kept any more")]
     Forgotten,
+    /// The work did not come to its end.
+    #[error("playing the rounds again was broken off")]
+    BrokenOff,
     /// A mode that cannot be set.
     #[error(transparent)]
     Fixed(#[from] FixedExposure),
@@ -118,7 +122,7 @@ pub struct WhatIf {
 impl WhatIf {
     /// The changed settings as they stand in a deployment file, below `settings:` of an assembly.
     pub fn yaml(&self) -> String {
-        yaml::print(&self.after)
+        yaml(&self.after)
     }
 
     /// The bytes that all rounds sent, and would have sent.

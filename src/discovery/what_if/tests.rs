@@ -243,7 +243,7 @@ fn the_settings_are_accepted_by_a_deployment_file_and_mean_the_same() {
         },
         ..settings(&modes)
     };
-    let block: String = yaml::print(&wanted)
+    let block: String = yaml(&wanted)
         .lines()
         .map(|line| format!("      {line}\n"))
         .collect();

@@ -6,7 +6,7 @@ use crate::discovery::DynamicSettings;
 
 /// The key `dynamic` with everything below it, ready to stand under `settings:`; every bound is
 /// said, so that nothing depends on a default.
-pub(super) fn print(settings: &DynamicSettings) -> String {
+pub fn yaml(settings: &DynamicSettings) -> String {
     let (budget, pool) = (settings.budget, settings.discovery);
     let mut text = format!(
         "dynamic:\n  default: {}\n  budget: {{max_definitions: {}, max_bytes: {}}}\n  \

@@ -181,11 +181,8 @@ impl Before<'_> {
             PoolChange::Resized { .. } => None,
         });
         let recorded = |record: &RoundRecord| -> Option<PoolEntry> {
-            let entries = record.pool.entries.iter();
-            entries
-                .filter(|entry| *entry.name == *self.tool)
-                .cloned()
-                .next()
+            let mut entries = record.pool.entries.iter();
+            entries.find(|entry| *entry.name == *self.tool).cloned()
         };
         let entry = match touched {
             Some(entry) => entry.clone(),

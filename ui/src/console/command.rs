@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use toolcrib::control::{ControlError, LayerOrder, Preview, SessionOrder};
 use toolcrib::discovery::Mode;
+use toolcrib::discovery::session::RoundRecord;
+use toolcrib::discovery::what_if::{Changes, WhatIf, WhatIfError};
 use toolcrib::executor::Outcome;
 use toolcrib::middleware::Decision;
 use toolcrib::observe::TrafficFrame;
@@ -72,6 +74,12 @@ pub(crate) enum Command {
     },
     /// Give an order that concerns sessions.
     Session { id: OrderId, order: SessionCommand },
+    /// Play recorded rounds again with other settings.
+    WhatIf {
+        id: OrderId,
+        rounds: Vec<Arc<RoundRecord>>,
+        changes: Changes,
+    },
     /// Put text on the terminal's clipboard.
     Copy(String),
     /// Write a screen's text to a new file in the working directory.
@@ -148,6 +156,8 @@ pub(crate) enum Answer {
     Session(Result<SessionDone, String>),
     /// Of [`Command::Layer`].
     Layer(Result<(), ControlError>),
+    /// Of [`Command::WhatIf`].
+    WhatIf(Result<Box<WhatIf>, WhatIfError>),
     /// Of [`Command::Save`], [`Command::SaveFiles`], [`Command::SaveParts`] and
     /// [`Command::SaveFrames`]: where it was written, or why not.
     Saved(Result<String, String>),

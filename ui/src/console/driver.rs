@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use toolcrib::clock::Stamp;
 use toolcrib::control::{Control, Pace, SessionAnswer};
+use toolcrib::discovery::what_if::{WhatIfError, what_if};
 use toolcrib::registry::CloseFailure;
 use toolcrib::runtime::Runtime;
 use toolcrib::tool::Part;
@@ -239,6 +240,16 @@ impl Work {
                     Answer::Session(session(control, hosts, order).await)
                 });
             }
+            Command::WhatIf {
+                id,
+                rounds,
+                changes,
+            } => self.spawn(id, async move {
+                // Hundreds of rounds take a while, and may have to be ranked anew.
+                let play = move || what_if(&rounds, &changes).map(Box::new);
+                let played = tokio::task::spawn_blocking(play).await;
+                Answer::WhatIf(played.unwrap_or(Err(WhatIfError::BrokenOff)))
+            }),
             Command::Save { id, name, text } => {
                 self.spawn(id, async move { Answer::Saved(save(&name, text).await) });
             }

@@ -8,6 +8,8 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use toolcrib::clock::Stamp;
 use toolcrib::control::{LayerOrder, SessionOrder};
+use toolcrib::discovery::session::RoundRecord;
+use toolcrib::discovery::what_if::Changes;
 use toolcrib::middleware::Decision;
 use toolcrib::observe::{CallRecord, Snapshot, Subject, ToolRow, TrafficFrame};
 use toolcrib::session::SessionId;
@@ -74,6 +76,8 @@ pub(crate) enum Pending {
     Layer(String),
     /// To write files, with what is said behind their names.
     Save(String),
+    /// To play recorded rounds again with other settings.
+    WhatIf,
 }
 
 /// A sentence for the operator.
@@ -106,6 +110,8 @@ pub(crate) enum Request {
     Prompt(String, &'static str, String, Prompted),
     /// Let one of these deeds be chosen: title, and key, words and deed of each.
     Choose(String, Vec<(char, String, Deed)>),
+    /// Tell why a tool is shown in a session, or why not, by the name that is shown.
+    Why(Arc<str>),
     /// To the logs of a source, or of one of its servers: `source` or `source/server`.
     Logs(Arc<str>),
     /// Show the way of a call through the layers.
@@ -430,6 +436,23 @@ impl Shared {
     pub(crate) fn order_save_files(&mut self, files: Vec<(String, String)>, more: Option<String>) {
         let id = self.expect(Pending::Save(more.unwrap_or_default()));
         self.commands.push(Command::SaveFiles { id, files });
+    }
+
+    /// Has recorded rounds played again with other settings. An earlier such order is no longer
+    /// waited for.
+    pub(crate) fn order_what_if(
+        &mut self,
+        rounds: Vec<Arc<RoundRecord>>,
+        changes: Changes,
+    ) -> OrderId {
+        self.pending.retain(|_, known| *known != Pending::WhatIf);
+        let id = self.expect(Pending::WhatIf);
+        self.commands.push(Command::WhatIf {
+            id,
+            rounds,
+            changes,
+        });
+        id
     }
 
     /// Has a text written to a new file.

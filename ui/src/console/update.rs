@@ -235,6 +235,12 @@ fn serve(state: &mut State, request: Request) {
             state.refresh();
             state.screens.logs.only(&of);
         }
+        Request::Why(tool) => {
+            let tool = state.shared.real_tool_name(&tool);
+            jump(state, ScreenId::Sessions);
+            state.refresh();
+            state.screens.sessions.ask_why(tool);
+        }
         Request::Call(tool) => {
             jump(state, ScreenId::Calls);
             state.refresh();
@@ -643,6 +649,8 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
         }
         // A form without a preview is as good; that the runtime is gone is told elsewhere.
         Answer::Previewed(_) => {}
+        // The pane that asked tells of it.
+        Answer::WhatIf(_) => {}
         Answer::Called(outcome) => {
             if let Err(error) = &**outcome {
                 state.shared.complain(error.to_string());
@@ -658,6 +666,7 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
         | Pending::Decide(_)
         | Pending::Reload
         | Pending::Layer(_) => &[],
+        Pending::WhatIf => &[ScreenId::Sessions],
     };
     for id_of_screen in screen {
         state

@@ -49,6 +49,7 @@ fn ids(commands: &[Command]) -> Vec<OrderId> {
         | Command::Decide { id, .. }
         | Command::Layer { id, .. }
         | Command::SaveFiles { id, .. }
+        | Command::WhatIf { id, .. }
         | Command::Save { id, .. }
         | Command::SaveParts { id, .. }
         | Command::SaveFrames { id, .. } => Some(*id),

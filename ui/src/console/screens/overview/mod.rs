@@ -23,7 +23,7 @@ use crate::console::pane;
 use crate::console::roster::Roster;
 use crate::console::shared::{Breadth, Request, Shared};
 use crate::console::theme::Health;
-use crate::text;
+use crate::text::{self, Lines};
 
 use failures::Cause;
 
@@ -427,7 +427,9 @@ fn attention_line(shared: &Shared, item: &Attention, width: usize) -> Line<'stat
         Subject::Question(_) => "asks".to_owned(),
         Subject::Server(source, name) if source == name => name.to_string(),
         Subject::Server(source, name) => format!("{source}/{name}"),
-        Subject::Tool(name) | Subject::Session(name) => name.to_string(),
+        Subject::Tool(name) | Subject::Session(name) => {
+            text::clean_name(name, theme.marks).into_owned()
+        }
     };
     let mut after = String::new();
     if let Some(since) = item.since {
@@ -456,7 +458,12 @@ fn attention_line(shared: &Shared, item: &Attention, width: usize) -> Line<'stat
         Span::styled(format!("{} ", theme.mark(health)), theme.health(health)),
         Span::styled(text::fit(&subject, 14, theme.marks), theme.strong()),
         Span::raw(" "),
-        Span::raw(text::fit(&text::one_line(&item.text), room, theme.marks)),
+        // What lint found names tools and queries as they came.
+        Span::raw(text::fit(
+            &text::clean(&text::one_line(&item.text), Lines::One, theme.marks),
+            room,
+            theme.marks,
+        )),
         Span::styled(after, theme.dim()),
     ])
 }

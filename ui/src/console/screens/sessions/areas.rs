@@ -101,7 +101,7 @@ impl Sessions {
         let (Some(looked), Some(mut lens)) = (&self.looked, self.lens.take()) else {
             return;
         };
-        lens.refresh(&self.sight(looked, shared), inner);
+        lens.refresh(&self.sight_from(self.asked_in, looked, shared), inner);
         self.lens = Some(lens);
     }
 }

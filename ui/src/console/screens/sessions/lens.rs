@@ -12,6 +12,10 @@ use ratatui::layout::Rect;
 use toolcrib::discovery::session::RoundRecord;
 use toolcrib::session::SessionRow;
 
+use super::explain::Explain;
+use super::what_if::WhatIf;
+use super::why::Why;
+use crate::console::command::{Answer, OrderId};
 use crate::console::keymap::Action;
 use crate::console::screens::Copied;
 use crate::console::shared::Shared;
@@ -67,6 +71,9 @@ pub(super) trait Lens: Debug {
         &[]
     }
 
+    /// An answer that was still waited for.
+    fn answered(&mut self, _id: OrderId, _answer: &Answer) {}
+
     /// What `y` copies.
     fn copy(&self, _shared: &Shared) -> Option<Copied> {
         None
@@ -75,9 +82,11 @@ pub(super) trait Lens: Debug {
 
 /// The pane that an action opens, if there is something to tell about what is looked at. Asked
 /// whenever the footer is drawn, so that making one has to be cheap: work belongs in `refresh`.
-pub(super) fn open(action: Action, _sight: &Sight<'_>) -> Option<Box<dyn Lens>> {
+pub(super) fn open(action: Action, sight: &Sight<'_>) -> Option<Box<dyn Lens>> {
     match action {
-        Action::Why | Action::ExplainSearch | Action::WhatIf => None,
+        Action::Why => Some(Box::new(Why::default())),
+        Action::ExplainSearch => Some(Box::new(Explain::new(sight))),
+        Action::WhatIf => Some(Box::new(WhatIf::new(sight))),
         _ => None,
     }
 }

@@ -6,13 +6,17 @@ mod areas;
 mod deeds;
 mod diff;
 mod evidence;
+mod explain;
 mod head;
 mod lens;
 mod list;
 mod looked;
+mod prose;
 mod sent;
 mod table;
 mod view;
+mod what_if;
+mod why;
 
 use std::sync::Arc;
 
@@ -29,6 +33,7 @@ use self::list::Sort;
 use self::looked::Looked;
 use self::table::Table;
 use super::{Copied, Screen};
+use crate::console::command::{Answer, OrderId};
 use crate::console::keymap::Action;
 use crate::console::roster::Roster;
 use crate::console::shared::{Request, Shared};
@@ -180,6 +185,15 @@ impl Sessions {
 
     /// What a lens may see.
     fn sight<'a>(&'a self, looked: &'a Looked, shared: &'a Shared) -> Sight<'a> {
+        let pane = match self.lens {
+            Some(_) => self.asked_in,
+            None => self.pane,
+        };
+        self.sight_from(pane, looked, shared)
+    }
+
+    /// What a lens may see that was opened on this pane.
+    fn sight_from<'a>(&'a self, pane: Pane, looked: &'a Looked, shared: &'a Shared) -> Sight<'a> {
         let in_tab = || {
             let key = self.tables[self.tab as usize].selected()?;
             evidence::tool_of(self.tab, looked, key)
@@ -187,10 +201,6 @@ impl Sessions {
         let in_sent = || match self.sent.selected()? {
             Key::Tool(name) | Key::Difference(_, name) => Some(name),
             _ => None,
-        };
-        let pane = match self.lens {
-            Some(_) => self.asked_in,
-            None => self.pane,
         };
         let tool = match pane {
             Pane::Evidence => in_tab().or_else(in_sent),
@@ -248,6 +258,15 @@ impl Sessions {
                 self.asked_in = self.pane;
             }
             self.lens = Some(lens);
+            self.pane = Pane::Evidence;
+        }
+    }
+
+    /// Tells of a tool by its real name, in the selected session; nothing without one.
+    pub(in crate::console) fn ask_why(&mut self, tool: Arc<str>) {
+        if self.looked.is_some() {
+            self.asked_in = Pane::Sent;
+            self.lens = Some(Box::new(why::Why::of(tool)));
             self.pane = Pane::Evidence;
         }
     }
@@ -438,6 +457,12 @@ impl Screen for Sessions {
         }
     }
 
+    fn answered(&mut self, id: OrderId, answer: &Answer, _: &mut Shared) {
+        if let Some(lens) = &mut self.lens {
+            lens.answered(id, answer);
+        }
+    }
+
     fn form_keys(&self) -> &[(&'static str, &'static str)] {
         self.lens_has_focus().map_or(&[], Lens::form_keys)
     }
@@ -493,5 +518,7 @@ impl Sessions {
     }
 }
 
+#[cfg(test)]
+mod lens_tests;
 #[cfg(test)]
 mod tests;

@@ -379,6 +379,9 @@ impl Screen for Tools {
                 shared.snapshot().assembly.dynamic
                     && tool.is_some_and(|tool| tool.definition.name() != TOOL_SEARCH)
             }
+            Action::Why => {
+                !shared.snapshot().sessions.is_empty() && self.selected_tool(shared).is_some()
+            }
             Action::Copy | Action::Logs => any,
             Action::Wrap => in_text,
             Action::NextHit | Action::PreviousHit => in_text && !self.search.is_empty(),
@@ -443,6 +446,12 @@ impl Screen for Tools {
                         Tab::Wire => detail.wire.step_hit(forward),
                         _ => detail.reader.step_hit(forward),
                     }
+                }
+            }
+            Action::Why => {
+                if let Some(tool) = self.selected_tool(shared) {
+                    let name = tool.definition.shared_name();
+                    shared.request(Request::Why(name));
                 }
             }
             Action::Call => {
