@@ -99,8 +99,8 @@ impl Bench {
     /// The row, once it is as wanted.
     async fn row(&mut self, id: SessionId, wanted: impl Fn(&SessionRow) -> bool) -> SessionRow {
         let found = |snapshot: &Snapshot| {
-            let rows = snapshot.sessions.iter();
-            rows.cloned().find(|row| row.id == id && wanted(row))
+            let mut rows = snapshot.sessions.iter();
+            rows.find(|row| row.id == id && wanted(row)).cloned()
         };
         let snapshot = self
             .snapshots
