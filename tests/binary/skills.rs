@@ -177,6 +177,7 @@ async fn every_tool_of_the_shipped_skills_does_what_its_file_says() {
         matches!(&stations.parts[1], Part::Data { value, .. } if value["stations"][0]["code"] == "QUAY")
     );
     let tides = ask("harbour_tides", json!({"station": "QUAY", "days": 2})).await;
+    assert_eq!(tides.parts.len(), 2, "{tides:?}");
     assert!(
         matches!(&tides.parts[1], Part::Data { value, .. } if value["high_waters"].as_array().unwrap().len() == 4)
     );

@@ -72,15 +72,20 @@ fn a_signal_ends_it_in_order_and_leaves_no_child() {
     session::assert_gone(&children);
 }
 
-/// What the kernel sends when a terminal is closed.
+/// Rule 10.5. That a terminal which is closed ends it is seen in `walk`.
 #[test]
-fn a_hang_up_ends_it_and_leaves_no_child() {
+fn a_hang_up_asks_for_a_reload_and_ends_nothing() {
     let mut session = Session::start(&[]);
     session.wait_for("the servers", |screen| {
         screen.contents().contains("servers 3/3")
     });
     let children = session.children();
     session.signal("HUP");
+    // The demo is in the program.
+    session.wait_for("the answer", |screen| {
+        screen.contents().contains("comes from no file")
+    });
+    session.press("q");
     session.exit();
     session::assert_gone(&children);
 }

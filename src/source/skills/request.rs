@@ -77,20 +77,21 @@ pub fn prepare(
     variables: Variables<'_>,
     open: &dyn Fn(&str) -> bool,
 ) -> Result<Request, RequestError> {
-    let address = |variables: Variables<'_>| -> Result<String, RequestError> {
-        let query = template
-            .query
-            .iter()
+    let query = |variables: Variables<'_>| {
+        let pairs = template.query.iter();
+        pairs
             .map(|(name, value)| Ok((name.clone(), value.expand(arguments, variables)?)))
-            .collect::<Result<Vec<_>, UnsetVariable>>()?;
-        Ok(template.url.expand(arguments, variables, &query)?)
+            .collect::<Result<Vec<_>, UnsetVariable>>()
     };
-    let written = address(variables)?;
+    let pairs = query(variables)?;
+    let written = template.url.expand(arguments, variables, &pairs)?;
     let shown = |name: &str| match open(name) {
         true => variables(name),
         false => Some("\u{0}".into()),
     };
-    let shown_url = address(&shown)?.replace("%00", MASK).replace('\u{0}', MASK);
+    let pairs = query(&shown)?;
+    let shown_url = template.url.expand_masked(arguments, &shown, &pairs)?;
+    let shown_url = shown_url.replace("%00", MASK).replace('\u{0}', MASK);
     let url = ::url::Url::parse(&written).map_err(|error| RequestError::NotUrl {
         shown: shown_url.clone(),
         reason: error.to_string(),

@@ -14,6 +14,15 @@ pub struct UrlTemplate {
     parts: Vec<Part>,
 }
 
+/// An address whose placeholders are filled.
+struct Filled {
+    url: String,
+    /// Where the first argument begins.
+    first_argument: Option<usize>,
+    /// The last argument of the path.
+    from_arguments: Option<String>,
+}
+
 /// Where in a URL something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
@@ -106,6 +115,41 @@ impl UrlTemplate {
         variables: Variables<'_>,
         query: &[(String, String)],
     ) -> Result<String, UrlError> {
+        let filled = self.fill(arguments, variables)?;
+        if filled
+            .first_argument
+            .is_some_and(|at| !ends_host(&filled.url[..at]))
+        {
+            return Err(UrlError::NoHost);
+        }
+        // Two harmless arguments side by side, or one beside a literal dot, can make `..` too.
+        if let Some(name) = filled.from_arguments
+            && self.made_dots(&filled.url)
+        {
+            return Err(UrlError::Dots(name));
+        }
+        Ok(with_query(filled.url, query))
+    }
+
+    /// The address as [`UrlTemplate::expand`] makes it, but unchecked: where variables are masked,
+    /// scheme and host may be.
+    ///
+    /// # Errors
+    /// When an argument of the path is missing or is `.` or `..`, or a variable is not set.
+    pub fn expand_masked(
+        &self,
+        arguments: &Map<String, Value>,
+        masked: Variables<'_>,
+        query: &[(String, String)],
+    ) -> Result<String, UrlError> {
+        Ok(with_query(self.fill(arguments, masked)?.url, query))
+    }
+
+    fn fill(
+        &self,
+        arguments: &Map<String, Value>,
+        variables: Variables<'_>,
+    ) -> Result<Filled, UrlError> {
         let mut url = String::new();
         let mut from_arguments = None;
         let mut first_argument = None;
@@ -137,16 +181,11 @@ impl UrlTemplate {
                 }
             }
         }
-        if first_argument.is_some_and(|at| !ends_host(&url[..at])) {
-            return Err(UrlError::NoHost);
-        }
-        // Two harmless arguments side by side, or one beside a literal dot, can make `..` too.
-        if let Some(name) = from_arguments
-            && self.made_dots(&url)
-        {
-            return Err(UrlError::Dots(name));
-        }
-        Ok(with_query(url, query))
+        Ok(Filled {
+            url,
+            first_argument,
+            from_arguments,
+        })
     }
 
     /// Whether a segment that the file does not write as `.` or `..` has become one.
