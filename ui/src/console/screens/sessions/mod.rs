@@ -168,7 +168,11 @@ impl Sessions {
             self.tab = Tab::default();
         }
         let lines = evidence::keys(self.tab, looked, &holds);
-        self.tables[self.tab as usize].set(lines);
+        let table = &mut self.tables[self.tab as usize];
+        match self.tab {
+            Tab::Withheld | Tab::Pool | Tab::Scenario => table.set(lines),
+            Tab::Ledger | Tab::Searches | Tab::Calls => table.set_newest_first(lines),
+        }
     }
 
     /// The round that the shown one is compared with.

@@ -25,6 +25,16 @@ impl Table {
         self.roster.set_keys(keys);
     }
 
+    /// Takes lines over of which the newest stands at the top: who stands there stays there, and
+    /// sees what comes.
+    pub(super) fn set_newest_first(&mut self, lines: Vec<(Key, usize)>) {
+        let at_top = self.roster.position() == 0;
+        self.set(lines);
+        if at_top {
+            self.roster.first();
+        }
+    }
+
     /// Takes over how many lines fit.
     pub(super) fn settle(&mut self, height: usize) {
         self.roster.settle(height);
@@ -90,5 +100,28 @@ impl Table {
                 },
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_stands_at_the_top_of_the_newest_sees_what_comes_and_who_went_down_stays() {
+        let lines = |rounds: &[u32]| {
+            rounds
+                .iter()
+                .map(|round| (Key::Line(*round, 0), 0))
+                .collect()
+        };
+        let mut table = Table::default();
+        table.settle(10);
+        table.set_newest_first(lines(&[1]));
+        table.set_newest_first(lines(&[2, 1]));
+        assert_eq!(table.selected(), Some(&Key::Line(2, 0)));
+        table.travel(Action::Down);
+        table.set_newest_first(lines(&[3, 2, 1]));
+        assert_eq!(table.selected(), Some(&Key::Line(1, 0)));
     }
 }
