@@ -81,10 +81,9 @@ async fn a_deployment_starts_serves_a_call_shows_it_and_stops() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_call_whose_caller_leaves_is_cancelled() {
-    let mut deployment = deployment(&["tools"]);
-    deployment.sources[0].settings = SourceSettings::Sim(SimSettings {
+/// A source with one tool, `hangs`, that never answers.
+fn one_that_hangs() -> SourceSettings {
+    SourceSettings::Sim(SimSettings {
         tools: Some(vec![SimTool {
             name: "hangs".into(),
             description: String::new(),
@@ -99,7 +98,13 @@ async fn a_call_whose_caller_leaves_is_cancelled() {
             },
         }]),
         ..SimSettings::default()
-    });
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_caller_leaves_is_cancelled() {
+    let mut deployment = deployment(&["tools"]);
+    deployment.sources[0].settings = one_that_hangs();
     let runtime = Runtime::start(&deployment, Options::default())
         .await
         .unwrap();
@@ -271,22 +276,7 @@ async fn the_record_of_a_search_shows_what_its_caller_got_redacted_and_uncut() {
 async fn a_search_whose_batch_is_dropped_is_told_of_as_cancelled() {
     let mut deployment = deployment(&["tools"]);
     deployment.assemblies[0].dynamic = Some(DynamicSettings::default());
-    deployment.sources[0].settings = SourceSettings::Sim(SimSettings {
-        tools: Some(vec![SimTool {
-            name: "hangs".into(),
-            description: String::new(),
-            input_schema: json!({"type": "object"}),
-            pad_to_bytes: None,
-            lazy: None,
-            hints: Hints::default(),
-            rate: None,
-            behavior: Behavior {
-                outcome: Outcome::Hang,
-                ..Behavior::default()
-            },
-        }]),
-        ..SimSettings::default()
-    });
+    deployment.sources[0].settings = one_that_hangs();
     let runtime = Runtime::start(&deployment, Options::default())
         .await
         .unwrap();

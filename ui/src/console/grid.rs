@@ -39,9 +39,10 @@ impl Column {
         }
     }
 
-    /// A column of numbers, which stand at the right.
+    /// A column of numbers, which stand at the right and need no more room than they take.
     pub(crate) const fn number(head: &'static str, width: usize, rank: u8) -> Self {
         Self {
+            fills: false,
             right: true,
             ..Self::words(head, width, rank)
         }

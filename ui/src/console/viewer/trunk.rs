@@ -46,10 +46,7 @@ impl<B: Branches> Trunk<B> {
         for (y, (at, row)) in (area.top()..area.bottom()).zip(window) {
             let mut line = drawn(row, usize::from(area.width), theme);
             if at == self.tree.cursor() {
-                line = line.patch_style(match focused {
-                    true => theme.selected(),
-                    false => theme.selected_elsewhere(),
-                });
+                line = line.patch_style(theme.selection(focused));
             }
             frame.render_widget(
                 line,

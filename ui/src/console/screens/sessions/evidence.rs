@@ -199,53 +199,39 @@ pub(super) fn tool_of<'l>(tab: Tab, looked: &'l Looked, key: &'l Key) -> Option<
     }
 }
 
-const fn column(head: &'static str, width: usize, right: bool, rank: u8) -> Column {
-    Column {
-        head,
-        width,
-        fills: false,
-        right,
-        rank,
-    }
-}
-
-const fn filling(head: &'static str, width: usize) -> Column {
-    Column {
-        fills: true,
-        ..column(head, width, false, 0)
-    }
-}
-
 const WITHHELD: [Column; 5] = [
-    filling("TOOL", 16),
-    column("WHY", 8, false, 3),
-    column("REASON", 11, false, 1),
-    column("MISSING", 9, true, 2),
-    column("BYTES", 7, true, 4),
+    Column::words("TOOL", 16, 0),
+    Column::words("WHY", 8, 3),
+    Column::words("REASON", 11, 1),
+    Column::number("MISSING", 9, 2),
+    Column::number("BYTES", 7, 4),
 ];
 
 const POOL: [Column; 6] = [
-    filling("TOOL", 16),
-    column("SENT", 4, false, 2),
-    column("LAST USED", 9, false, 3),
-    column("BEFORE IT LEAVES", 16, false, 1),
-    column("RANK", 4, true, 5),
-    column("BYTES", 7, true, 4),
+    Column::words("TOOL", 16, 0),
+    Column::words("SENT", 4, 2),
+    Column::words("LAST USED", 9, 3),
+    Column::words("BEFORE IT LEAVES", 16, 1),
+    Column::number("RANK", 4, 5),
+    Column::number("BYTES", 7, 4),
 ];
 
 const LEDGER: [Column; 5] = [
-    column("ROUND", 5, true, 0),
-    column("", 1, false, 0),
-    column("TOOL", 18, false, 1),
-    column("WHAT", 9, false, 3),
-    filling("BECAUSE", 12),
+    Column::number("ROUND", 5, 0),
+    Column {
+        fills: false,
+        ..Column::words("", 1, 0)
+    },
+    Column::words("TOOL", 18, 1),
+    Column::words("WHAT", 9, 3),
+    Column::words("BECAUSE", 12, 0),
 ];
 
 const CALLS: [Column; 4] = [
-    column("ROUND", 5, true, 0),
-    filling("TOOL", 16),
-    column("ENDED", 14, false, 1),
-    column("CALL", 16, false, 2),
+    Column::number("ROUND", 5, 0),
+    Column::words("TOOL", 16, 0),
+    Column::words("ENDED", 14, 1),
+    Column::words("CALL", 16, 2),
 ];
 
 /// The line of heads, where a sub-tab has columns.

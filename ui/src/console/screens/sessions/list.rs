@@ -118,31 +118,21 @@ fn percent(row: &SessionRow) -> Option<usize> {
 }
 
 const COLUMNS: [Column; 11] = [
-    column("", 1, false, 0),
     Column {
-        fills: true,
-        ..column("NAME", 12, false, 0)
-    },
-    column("KIND", 8, false, 6),
-    column("STATE", 8, false, 2),
-    column("ROUND", 5, true, 1),
-    column("DEFS", 6, true, 4),
-    column("SENT", 9, true, 5),
-    column("BUDGET", 11, false, 1),
-    column("POOL", 6, true, 3),
-    column("ACTIVE", 9, true, 2),
-    column("WARN", 4, true, 1),
-];
-
-const fn column(head: &'static str, width: usize, right: bool, rank: u8) -> Column {
-    Column {
-        head,
-        width,
         fills: false,
-        right,
-        rank,
-    }
-}
+        ..Column::words("", 1, 0)
+    },
+    Column::words("NAME", 12, 0),
+    Column::words("KIND", 8, 6),
+    Column::words("STATE", 8, 2),
+    Column::number("ROUND", 5, 1),
+    Column::number("DEFS", 6, 4),
+    Column::number("SENT", 9, 5),
+    Column::words("BUDGET", 11, 1),
+    Column::number("POOL", 6, 3),
+    Column::number("ACTIVE", 9, 2),
+    Column::number("WARN", 4, 1),
+];
 
 /// The cells of each column.
 pub(super) fn widths(room: usize) -> Vec<usize> {

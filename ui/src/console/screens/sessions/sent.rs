@@ -11,27 +11,14 @@ use crate::console::theme::{Health, Theme};
 use crate::text;
 
 const COLUMNS: [Column; 7] = [
-    Column {
-        fills: true,
-        ..column("TOOL", 18, false, 0)
-    },
-    column("WHY", 8, false, 1),
-    column("SINCE", 8, false, 5),
-    column("LAST USED", 9, false, 3),
-    column("LEFT", 6, true, 2),
-    column("BYTES", 7, true, 1),
-    column("SHARE", 7, true, 4),
+    Column::words("TOOL", 18, 0),
+    Column::words("WHY", 8, 1),
+    Column::words("SINCE", 8, 5),
+    Column::words("LAST USED", 9, 3),
+    Column::number("LEFT", 6, 2),
+    Column::number("BYTES", 7, 1),
+    Column::number("SHARE", 7, 4),
 ];
-
-const fn column(head: &'static str, width: usize, right: bool, rank: u8) -> Column {
-    Column {
-        head,
-        width,
-        fills: false,
-        right,
-        rank,
-    }
-}
 
 /// The cells of each column.
 pub(super) fn widths(room: usize) -> Vec<usize> {

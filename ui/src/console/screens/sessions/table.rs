@@ -86,10 +86,7 @@ impl Table {
             let place = self.places.get(number).copied().unwrap_or_default();
             let mut line = line(key, place);
             if number == self.roster.position() {
-                line = line.patch_style(match focused {
-                    true => theme.selected(),
-                    false => theme.selected_elsewhere(),
-                });
+                line = line.patch_style(theme.selection(focused));
             }
             frame.render_widget(
                 line,

@@ -77,10 +77,7 @@ impl Sessions {
             };
             let mut line = list::line(row, shared, &widths);
             if number == self.roster.position() {
-                line = line.patch_style(match focused {
-                    true => theme.selected(),
-                    false => theme.selected_elsewhere(),
-                });
+                line = line.patch_style(theme.selection(focused));
             }
             frame.render_widget(
                 line,
