@@ -11,6 +11,7 @@ mod meter;
 mod publisher;
 mod record;
 mod rows;
+mod table;
 mod tally;
 mod traffic;
 
@@ -28,6 +29,7 @@ pub use rows::{
     AssemblyRow, Busy, CatalogChange, DeploymentRow, DeploymentState, Load, ReloadRow, RunningRow,
     Snapshot, SourceRow, StatsRow, ToolRow,
 };
+pub use table::Table;
 pub use tally::{
     ErrorCount, MeterMap, Meters, OTHER, Quantiles, SecondRow, Statistics, Tally, UNKNOWN,
 };

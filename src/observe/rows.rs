@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{CallRecord, Meters, SecondRow, Tally, TrafficRows};
+use super::{CallRecord, Meters, SecondRow, Table, Tally, TrafficRows};
 use crate::clock::Stamp;
 use crate::discovery::Mode;
 use crate::discovery::lint::Finding;
@@ -192,9 +192,9 @@ pub struct StatsRow {
     /// The last five minutes second by second, the newest last.
     pub recent: Arc<[SecondRow]>,
     /// By tool; `_unknown` holds the names that no tool has.
-    pub tools: Arc<BTreeMap<Arc<str>, Tally>>,
+    pub tools: Table<Tally>,
     /// By owner, as `source` or `source/server`.
-    pub owners: Arc<BTreeMap<Arc<str>, Tally>>,
+    pub owners: Table<Tally>,
     /// The same and more by windows of time; ages are counted from the start of the runtime.
     #[serde(skip)]
     pub meters: Meters,

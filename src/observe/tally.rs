@@ -1,7 +1,7 @@
 //! Statistics of calls with bounded memory: what is counted by tool, owner, session and layer, and
 //! calls per second over the last hour.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::CallRecord;
 use super::latencies::Latencies;
 use super::meter::{Counted, Meter};
+use super::table::Table;
 use crate::clock::Stamp;
 use crate::middleware::LayerSpan;
 use crate::tool::ErrorKind;
@@ -114,8 +115,9 @@ pub struct SecondRow {
     pub errors: u32,
 }
 
-/// Meters by name. Shared with whoever was given it; a later change is made to a copy.
-pub type MeterMap = Arc<BTreeMap<Arc<str>, Arc<Meter>>>;
+/// Meters by name. Shared with whoever was given it; a later change is made to a copy of the few
+/// that stand beside the changed one.
+pub type MeterMap = Table<Arc<Meter>>;
 
 /// Everything that is counted, at one moment. Cheap to clone: a meter in it is not changed any more,
 /// and what a window holds is worked out when it is asked for.
@@ -136,21 +138,19 @@ pub struct Meters {
 /// Since-start rows of a table, made anew only for what changed since they were last asked for.
 #[derive(Default)]
 struct Rows {
-    rows: Arc<BTreeMap<Arc<str>, Tally>>,
+    rows: Table<Tally>,
     dirty: HashSet<Arc<str>>,
 }
 
 impl Rows {
-    fn refresh(&mut self, meters: &MeterMap) -> Arc<BTreeMap<Arc<str>, Tally>> {
-        if !self.dirty.is_empty() {
-            let changed = Arc::make_mut(&mut self.rows);
-            for name in self.dirty.drain() {
-                if let Some(meter) = meters.get(&name) {
-                    changed.insert(name, meter.tally(super::Window::Start, Duration::ZERO));
-                }
+    fn refresh(&mut self, meters: &MeterMap) -> Table<Tally> {
+        for name in self.dirty.drain() {
+            if let Some(meter) = meters.get(&name) {
+                let tally = meter.tally(super::Window::Start, Duration::ZERO);
+                self.rows.edit(&name, |row| *row = tally);
             }
         }
-        Arc::clone(&self.rows)
+        self.rows.clone()
     }
 }
 
@@ -182,31 +182,31 @@ impl Statistics {
     pub fn add(&mut self, record: &CallRecord, ended: Stamp) {
         let age = ended.at.saturating_duration_since(self.start);
         let counted = of_call(record);
-        let add = |map: &mut MeterMap, name: Arc<str>| {
-            let meters = Arc::make_mut(map);
-            let meter = meters.entry(name).or_default();
-            Arc::make_mut(meter).add(&counted, ended, age);
+        let add = |map: &mut MeterMap, name: &Arc<str>| {
+            map.edit(name, |meter| {
+                Arc::make_mut(meter).add(&counted, ended, age);
+            });
         };
         Arc::make_mut(&mut self.meters.total).add(&counted, ended, age);
         let tool = match &record.owner {
             Some(_) => bounded(&self.meters.tools, &record.tool),
             None => UNKNOWN.into(),
         };
-        add(&mut self.meters.tools, Arc::clone(&tool));
+        add(&mut self.meters.tools, &tool);
         self.tools.dirty.insert(tool);
         if let Some(owner) = &record.owner {
             let source = owner.split_once('/').map(|(source, _)| Arc::from(source));
             if let Some(source) = source {
                 let source = bounded(&self.meters.owners, &source);
-                add(&mut self.meters.owners, source);
+                add(&mut self.meters.owners, &source);
             }
             let owner = bounded(&self.meters.owners, owner);
-            add(&mut self.meters.owners, Arc::clone(&owner));
+            add(&mut self.meters.owners, &owner);
             self.owners.dirty.insert(owner);
         }
         if let Some(session) = &record.session {
             self.make_room_for(session);
-            add(&mut self.meters.sessions, Arc::clone(session));
+            add(&mut self.meters.sessions, session);
         }
         self.add_layers(record, ended, age);
         self.advance(ended.at);
@@ -217,18 +217,13 @@ impl Statistics {
     }
 
     fn add_layers(&mut self, record: &CallRecord, ended: Stamp, age: Duration) {
-        if record.layers.is_empty() {
-            return;
-        }
-        let layers = Arc::make_mut(&mut self.meters.layers);
+        let layers = &mut self.meters.layers;
         for (at, span) in record.layers.iter().enumerate() {
             let counted = of_span(record, at);
             // Layers are few and their names fixed: nothing bounds this table but the chain.
-            let meter = match layers.get_mut(span.layer) {
-                Some(meter) => meter,
-                None => layers.entry(span.layer.into()).or_default(),
-            };
-            Arc::make_mut(meter).add(&counted, ended, age);
+            layers.edit(&span.layer.into(), |meter| {
+                Arc::make_mut(meter).add(&counted, ended, age);
+            });
         }
     }
 
@@ -243,15 +238,13 @@ impl Statistics {
             .min_by_key(|(_, meter)| meter.last().map(|last| last.at))
             .map(|(name, _)| Arc::clone(name));
         if let Some(oldest) = oldest {
-            Arc::make_mut(sessions).remove(&oldest);
+            sessions.retain(|name| *name != *oldest);
         }
     }
 
     /// Forgets the sessions of which `open` says no.
     pub fn keep_sessions(&mut self, open: impl Fn(&str) -> bool) {
-        if self.meters.sessions.keys().any(|name| !open(name)) {
-            Arc::make_mut(&mut self.meters.sessions).retain(|name, _| open(name));
-        }
+        self.meters.sessions.retain(open);
     }
 
     /// Everything that is counted, as it is now.
@@ -266,12 +259,12 @@ impl Statistics {
     }
 
     /// The tallies by tool since the start.
-    pub fn by_tool(&mut self) -> Arc<BTreeMap<Arc<str>, Tally>> {
+    pub fn by_tool(&mut self) -> Table<Tally> {
         self.tools.refresh(&self.meters.tools)
     }
 
     /// The tallies by owner since the start.
-    pub fn by_owner(&mut self) -> Arc<BTreeMap<Arc<str>, Tally>> {
+    pub fn by_owner(&mut self) -> Table<Tally> {
         self.owners.refresh(&self.meters.owners)
     }
 

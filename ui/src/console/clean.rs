@@ -2,14 +2,14 @@
 //! that came, and what was cleaned before is found again by identity, so that a version with one
 //! new record costs one record.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib::middleware::PendingApproval;
 use toolcrib::observe::{
     CallRecord, CatalogChange, DeploymentRow, DeploymentState, ReloadRow, RunningRow, Snapshot,
-    StatsRow, Tally, ToolRow,
+    StatsRow, Table, Tally, ToolRow,
 };
 use toolcrib::registry::{CatalogDiff, DefinitionChange, Owner, Refusal};
 use toolcrib::session::{BudgetUse, CheckRow, PlayRow, PlayState, PlayedRound, SessionRow};
@@ -20,7 +20,7 @@ use toolcrib::tool::{Definition, Progress};
 use crate::text::{Lines, Marks, clean, clean_name};
 
 /// Counts by the name of a tool or of an owner.
-type Tallies = Arc<BTreeMap<Arc<str>, Tally>>;
+type Tallies = Table<Tally>;
 
 /// The rows of all sessions.
 type Sessions = Arc<[Arc<SessionRow>]>;
@@ -443,21 +443,21 @@ impl Words<'_> {
     /// whole table is shared.
     fn tallies(&mut self, last: &mut Option<(Tallies, Tallies)>, came: &Tallies) -> Tallies {
         if let Some((known, shown)) = last
-            && Arc::ptr_eq(known, came)
+            && known.is(came)
         {
-            return Arc::clone(shown);
+            return shown.clone();
         }
         let is_clean =
             |name: &Arc<str>| matches!(clean_name(name, self.marks), std::borrow::Cow::Borrowed(_));
         let shown = if came.keys().all(is_clean) {
-            Arc::clone(came)
+            came.clone()
         } else {
             let named = came
                 .iter()
                 .map(|(name, tally)| (self.name(name), tally.clone()));
-            Arc::new(named.collect())
+            named.collect()
         };
-        *last = Some((Arc::clone(came), Arc::clone(&shown)));
+        *last = Some((came.clone(), shown.clone()));
         shown
     }
 

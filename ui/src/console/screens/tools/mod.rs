@@ -15,7 +15,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::{Paragraph, Wrap};
 use toolcrib::discovery::{Mode, TOOL_SEARCH};
-use toolcrib::observe::{Snapshot, Subject, Tally, ToolRow};
+use toolcrib::observe::{Snapshot, Subject, Table, Tally, ToolRow};
 
 use self::detail::{Detail, Tab};
 use self::list::{At, Key, Sort};
@@ -56,7 +56,7 @@ pub(crate) struct Tools {
 struct Seen {
     tools: Arc<[ToolRow]>,
     refusals: Arc<[toolcrib::registry::Refusal]>,
-    stats: Arc<std::collections::BTreeMap<Arc<str>, Tally>>,
+    stats: Table<Tally>,
 }
 
 impl Tools {
@@ -70,7 +70,7 @@ impl Tools {
         self.seen = Some(Seen {
             tools: Arc::clone(&snapshot.tools),
             refusals: Arc::clone(&snapshot.refusals),
-            stats: Arc::clone(&snapshot.stats.tools),
+            stats: snapshot.stats.tools.clone(),
         });
     }
 
@@ -78,7 +78,7 @@ impl Tools {
         self.seen.as_ref().is_none_or(|seen| {
             !Arc::ptr_eq(&seen.tools, &snapshot.tools)
                 || !Arc::ptr_eq(&seen.refusals, &snapshot.refusals)
-                || (self.sort.counts() && !Arc::ptr_eq(&seen.stats, &snapshot.stats.tools))
+                || (self.sort.counts() && !seen.stats.is(&snapshot.stats.tools))
         })
     }
 
