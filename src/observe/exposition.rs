@@ -386,7 +386,7 @@ fn buckets(latencies: &Latencies) -> Vec<(f64, u64)> {
             (bound, count)
         })
         .collect();
-    buckets.push((f64::MAX, latencies.count() - below));
+    buckets.push((f64::INFINITY, latencies.count() - below));
     buckets
 }
 
@@ -435,6 +435,11 @@ mod tests {
         assert!(!plain.contains("made"), "{plain}");
         let open = metrics.text(Format::OpenMetrics);
         assert!(open.ends_with("# EOF\n"), "{open}");
+        // A histogram without this bucket is refused by scrapers.
+        let last = "toolcrib_duration_seconds_bucket{le=\"+Inf\",tool_name=\"_unknown\"} 3";
+        assert!(open.lines().any(|line| line == last), "{open}");
+        let buckets = plain.lines().filter(|line| line.contains("_bucket{"));
+        assert_eq!(buckets.count(), SECONDS.len() + 1);
         assert_eq!(
             Format::accepted("application/openmetrics-text;version=1.0.0,*/*"),
             Format::OpenMetrics
@@ -452,6 +457,6 @@ mod tests {
         assert_eq!(buckets.len(), SECONDS.len() + 1);
         assert_eq!(buckets.iter().map(|bucket| bucket.1).sum::<u64>(), 5);
         assert_eq!(buckets[0], (0.001, 2));
-        assert_eq!(buckets[14], (f64::MAX, 1));
+        assert_eq!(buckets[14], (f64::INFINITY, 1));
     }
 }
