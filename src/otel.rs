@@ -2,12 +2,16 @@
 //! the layer `telemetry` tells becomes a span `<tool>.execute`, two counters and a histogram, and
 //! lines of the program's log become log records.
 //!
-//! Nothing is exported unless the environment names an endpoint. Of the standard variables these
-//! count, each also in its form for one signal (`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` and so on):
-//! `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS`, `_TIMEOUT`, `_PROTOCOL` (`http/protobuf` alone);
+//! Nothing is exported unless the environment names an endpoint or an exporter. Of the standard
+//! variables these count, those of OTLP each also in its form for one signal
+//! (`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` and so on): `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS`,
+//! `_TIMEOUT`, `_COMPRESSION` (`gzip` or `none`), `_PROTOCOL` (`http/protobuf` alone);
 //! `OTEL_SDK_DISABLED`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_EXPORTER`,
-//! `OTEL_METRICS_EXPORTER` and `OTEL_LOGS_EXPORTER` (`otlp` or `none`), `OTEL_TRACES_SAMPLER`, and
-//! the intervals `OTEL_BSP_*`, `OTEL_BLRP_*` and `OTEL_METRIC_EXPORT_INTERVAL`.
+//! `OTEL_METRICS_EXPORTER` and `OTEL_LOGS_EXPORTER` (`otlp` or `none`), `OTEL_TRACES_SAMPLER` with
+//! its argument, and the sizes and times `OTEL_BSP_*`, `OTEL_BLRP_*` and
+//! `OTEL_METRIC_EXPORT_INTERVAL`. A value that none of them can have is an error.
+
+mod env;
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,24 +44,32 @@ const SCOPE: &str = "toolcrib";
 /// How long a flush is waited for, for example when the program ends.
 const LAST_EXPORT: Duration = Duration::from_secs(3);
 
-/// The signals, as the variables name them.
-const SIGNALS: [&str; 3] = ["TRACES", "METRICS", "LOGS"];
-
 /// Why nothing can be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum OtelError {
     /// An exporter cannot be made, for example because its endpoint is no URL.
     #[error("cannot export to the OpenTelemetry collector: {0}")]
     Exporter(#[from] ExporterBuildError),
-    /// A variable asks for what this program does not speak.
-    #[error("`{variable}` is `{value}`; this program exports {known} alone")]
+    /// A variable asks for what this program does not know.
+    #[error("`{variable}` is `{value}`; it has to be {known}")]
     Unknown {
         /// The variable.
         variable: String,
         /// Its value.
         value: String,
-        /// What is known.
+        /// What it may be.
         known: &'static str,
+    },
+    /// A list of headers holds what is none. The entry itself may be a token.
+    #[error(
+        "entry {number} of `{variable}` is no header; write `name=value`, with commas between them \
+         and other signs percent-encoded"
+    )]
+    Header {
+        /// The variable.
+        variable: String,
+        /// Which of its entries, counted from 1.
+        number: usize,
     },
 }
 
@@ -108,43 +120,6 @@ fn variable(name: &str) -> Option<String> {
         .filter(|value| !value.trim().is_empty())
 }
 
-/// Whether the environment asks for the export of a signal.
-fn wanted(signal: &str) -> Result<bool, OtelError> {
-    let general = "OTEL_EXPORTER_OTLP_ENDPOINT";
-    let own = format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT");
-    if variable(general).or_else(|| variable(&own)).is_none() {
-        return Ok(false);
-    }
-    let exporter = format!("OTEL_{signal}_EXPORTER");
-    match variable(&exporter).as_deref() {
-        None | Some("otlp") => {}
-        Some("none") => return Ok(false),
-        Some(value) => {
-            return Err(OtelError::Unknown {
-                value: value.to_owned(),
-                variable: exporter,
-                known: "`otlp` (or `none`)",
-            });
-        }
-    }
-    for name in [
-        format!("OTEL_EXPORTER_OTLP_{signal}_PROTOCOL"),
-        "OTEL_EXPORTER_OTLP_PROTOCOL".to_owned(),
-    ] {
-        if let Some(value) = variable(&name) {
-            return match value.as_str() {
-                "http/protobuf" => Ok(true),
-                _ => Err(OtelError::Unknown {
-                    variable: name,
-                    value,
-                    known: "`http/protobuf`",
-                }),
-            };
-        }
-    }
-    Ok(true)
-}
-
 impl Otel {
     /// An export as the `OTEL_*` variables say, or `None` when they name no endpoint or switch it
     /// off. What is exported has these secrets masked.
@@ -152,26 +127,25 @@ impl Otel {
     /// # Errors
     /// When the variables make no sense.
     pub fn from_env(secrets: Secrets) -> Result<Option<Self>, OtelError> {
-        let disabled = variable("OTEL_SDK_DISABLED");
-        if disabled.is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        let wanted = env::read(&variable)?;
+        if !wanted.anything() {
             return Ok(None);
         }
-        let [traces, metrics, logs] = SIGNALS.map(wanted);
-        let traces = match traces? {
+        for value in &wanted.confidential {
+            secrets.add(value);
+        }
+        let traces = match wanted.traces {
             true => Some(SpanExporter::builder().with_http().build()?),
             false => None,
         };
-        let metrics = match metrics? {
+        let metrics = match wanted.metrics {
             true => Some(MetricExporter::builder().with_http().build()?),
             false => None,
         };
-        let logs = match logs? {
+        let logs = match wanted.logs {
             true => Some(LogExporter::builder().with_http().build()?),
             false => None,
         };
-        if traces.is_none() && metrics.is_none() && logs.is_none() {
-            return Ok(None);
-        }
         Ok(Some(Self::new(traces, metrics, logs, secrets)))
     }
 
@@ -368,11 +342,12 @@ impl Measured for Running {
         if let Some(kind) = execution.error {
             span.set_attribute(KeyValue::new("error.type", kind.as_str()));
         }
+        let begun = SystemTime::from(execution.begun.wall);
         span.set_status(match execution.error {
             None => Status::Ok,
             Some(kind) => Status::error(kind.as_str()),
         });
-        span.end_with_timestamp(SystemTime::from(execution.begun.wall) + execution.duration);
+        span.end_with_timestamp(begun + execution.duration);
     }
 }
 
