@@ -9,6 +9,9 @@
 mod calls;
 mod check;
 mod failing;
+#[cfg(feature = "otel")]
+#[path = "../interop/telemetry.rs"]
+mod interop;
 mod lists;
 mod metrics;
 #[cfg(feature = "otel")]
