@@ -40,6 +40,22 @@ impl Secrets {
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     }
 
+    /// A text is cut at byte `at`: what that leaves of a secret is one too, from six characters on.
+    pub fn add_rest(&self, text: &str, at: usize) {
+        let mut rests: Vec<&str> = Vec::new();
+        for secret in self.0.read().iter() {
+            // Where a secret would have to begin for the cut to go through it.
+            let begins = at.saturating_sub(secret.len().saturating_sub(1))..at;
+            let split = begins
+                .filter_map(|begin| Some((begin, text.get(begin..)?)))
+                .find(|(begin, rest)| begin + secret.len() > at && rest.starts_with(&**secret));
+            rests.extend(split.and_then(|(begin, _)| text.get(begin..at)));
+        }
+        for rest in rests {
+            self.add(rest);
+        }
+    }
+
     /// Takes the values of another set over.
     pub fn absorb(&self, other: &Self) {
         if Arc::ptr_eq(&self.0, &other.0) {

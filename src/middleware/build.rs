@@ -70,7 +70,7 @@ pub fn build(settings: &MiddlewareSettings, context: &BuildContext) -> Result<Ch
         layers.push(Arc::new(Telemetry::new(instruments, secrets)));
     }
     if let Some(limit) = ResultLimit::new(settings) {
-        layers.push(Arc::new(limit));
+        layers.push(Arc::new(limit.keeping(context.secrets.clone())));
     }
     if let Some(redactor) = redactor {
         layers.push(Arc::new(Redact::shared(redactor)));

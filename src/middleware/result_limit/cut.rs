@@ -25,8 +25,9 @@ pub(super) struct Limited {
     pub(super) resized: Option<(usize, usize)>,
 }
 
-/// Brings the parts within the bounds. Parts that fit come back as they are.
-pub(super) fn limit(parts: Vec<Part>, bounds: Bounds<'_>) -> Limited {
+/// Brings the parts within the bounds. Parts that fit come back as they are. `at_cut` is told of the
+/// text part in which the text ends and of the byte behind the last that is kept.
+pub(super) fn limit(parts: Vec<Part>, bounds: Bounds<'_>, at_cut: &dyn Fn(&str, usize)) -> Limited {
     let (dropped, dropped_bytes, others_bytes) = over_budget(&parts, bounds.part_budget);
     let text_bytes: usize = texts(&parts).map(str::len).sum();
     // A scalar value has at least one byte, so that most texts need not be counted.
@@ -65,6 +66,7 @@ pub(super) fn limit(parts: Vec<Part>, bounds: Bounds<'_>) -> Limited {
         marker: text_is_over.then_some(marker),
         text_bytes: 0,
         passed: false,
+        at_cut,
     };
     for (index, part) in parts.into_iter().enumerate() {
         match part {
@@ -97,6 +99,7 @@ struct Out<'m> {
     text_bytes: usize,
     /// Whether the count has been passed: later text is dropped.
     passed: bool,
+    at_cut: &'m dyn Fn(&str, usize),
 }
 
 impl Out<'_> {
@@ -108,6 +111,9 @@ impl Out<'_> {
             let kept = head(&text, room);
             self.passed = kept.len() < text.len();
             self.room = Some(room - kept.chars().count());
+            if self.passed {
+                (self.at_cut)(&text, kept.len());
+            }
             text.truncate(kept.len());
         }
         self.text_bytes += text.len();

@@ -13,6 +13,7 @@ use super::live::Live;
 use super::settings::{DEFAULT_MARKER, MiddlewareSettings};
 use super::{Counter, Middleware, Next, Request, Span, absent};
 use crate::discovery::TOOL_SEARCH;
+use crate::secrets::Secrets;
 use crate::tool::ToolResult;
 
 /// The bounds as settings.
@@ -47,6 +48,7 @@ impl Rule {
 #[derive(Debug)]
 pub struct ResultLimit {
     rule: Live<Rule>,
+    secrets: Secrets,
     results: Count,
     kept_bytes: Count,
     cut_bytes: Count,
@@ -58,10 +60,18 @@ impl ResultLimit {
     pub fn new(settings: &MiddlewareSettings) -> Option<Self> {
         Rule::of(settings).map(|rule| Self {
             rule: Live::new(rule),
+            secrets: Secrets::default(),
             results: Count::default(),
             kept_bytes: Count::default(),
             cut_bytes: Count::default(),
         })
+    }
+
+    /// The layer for a deployment with these secrets: what a cut leaves of one is added to them,
+    /// since whoever masks the result afterwards would not know half a secret as one.
+    #[must_use]
+    pub fn keeping(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
     }
 
     fn apply(&self, tool: &str, result: ToolResult, span: &Span) -> ToolResult {
@@ -72,7 +82,9 @@ impl ResultLimit {
             // The answer of a search is bounded by its `limit` instead (rule 7.4).
             part_budget: rule.part_budget.filter(|_| tool != TOOL_SEARCH),
         };
-        let limited = limit(result.parts, bounds);
+        let limited = limit(result.parts, bounds, &|text, at| {
+            self.secrets.add_rest(text, at);
+        });
         self.kept_bytes.many(limited.kept_bytes);
         self.cut_bytes.many(limited.cut_bytes);
         if let Some((before, after)) = limited.resized {

@@ -8,6 +8,7 @@ use super::*;
 use crate::middleware::settings::ResultLimitSettings;
 use crate::middleware::{Chain, Endpoint};
 use crate::registry::Catalog;
+use crate::secrets::Secrets;
 use crate::tool::{Call, ErrorKind, Part};
 
 const MARK: &str = "…[result truncated]";
@@ -277,7 +278,7 @@ fn the_cut_is_exact() {
         let whole = parts == expected;
         let sizes = |parts: &[Part]| parts.iter().map(Part::encoded_len).sum::<usize>();
         let resized = (!whole).then(|| (sizes(&parts), sizes(&expected)));
-        let limited = limit(parts, bounds);
+        let limited = limit(parts, bounds, &|_, _| {});
         assert_eq!(limited.parts, expected, "{claim}");
         assert_eq!(limited.resized, resized, "{claim}");
         assert_eq!(limited.cut_bytes == 0, whole, "{claim}");
@@ -301,7 +302,7 @@ fn whatever_comes_in_the_text_stays_within_the_bound_and_has_one_marker() {
     proptest!(|((parts, max, marker, part_budget) in cases)| {
         let original = parts.clone();
         let bounds = Bounds { max, marker: &marker, part_budget };
-        let limited = limit(parts, bounds);
+        let limited = limit(parts, bounds, &|_, _| {});
         let all: String = limited.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
             _ => None,
@@ -316,7 +317,7 @@ fn whatever_comes_in_the_text_stays_within_the_bound_and_has_one_marker() {
         let marks = all.chars().filter(|c| "<>".contains(*c)).count();
         let expected = if limited.resized.is_some() { shown.chars().count() } else { 0 };
         prop_assert_eq!(marks, expected);
-        let again = limit(limited.parts.clone(), bounds);
+        let again = limit(limited.parts.clone(), bounds, &|_, _| {});
         prop_assert_eq!(again.parts, limited.parts);
     });
 }
@@ -359,6 +360,63 @@ async fn errors_are_limited_and_stay_errors() {
     };
     assert_eq!(result, expected);
     assert_eq!(counters(&chain), [1, 1, 499]);
+}
+
+#[tokio::test]
+async fn what_a_cut_leaves_of_a_secret_is_masked_like_the_secret() {
+    let secrets = Secrets::default();
+    secrets.add("hunter2-is-secret");
+    let settings = MiddlewareSettings {
+        result_limit: Some(ResultLimitSettings {
+            max: 20,
+            marker: "#".into(),
+            part_budget_bytes: None,
+        }),
+        ..MiddlewareSettings::default()
+    };
+    let layer = ResultLimit::new(&settings).unwrap();
+    let chain = Chain::new(vec![Arc::new(layer.keeping(secrets.clone()))]);
+    for (text, cut, told) in [
+        (
+            "no lamp hunter2-is-secret",
+            "no lamp hunter2-is-#",
+            "no lamp ••••#",
+        ),
+        (
+            "a lamp hunter2-is-secret!",
+            "a lamp hunter2-is-s#",
+            "a lamp ••••#",
+        ),
+        // Of so little nothing can be learnt.
+        (
+            "the brightest lamp hunter2-is-secret",
+            "the brightest lamp #",
+            "the brightest lamp #",
+        ),
+        (
+            "hunter2-is-secret is behind it",
+            "hunter2-is-secret i#",
+            "•••• i#",
+        ),
+        (
+            "hunter2-isn't what it says",
+            "hunter2-isn't what #",
+            "hunter2-isn't what #",
+        ),
+    ] {
+        let request = Request::new(Call::new("t", json!({})), Arc::new(Catalog::default()));
+        let error = ToolResult::error(ErrorKind::Tool, text);
+        let result = chain.run(request, &Gives(error)).await.all_text();
+        assert_eq!(result, cut);
+        // Each alone, for what is secret once stays so.
+        let alone = Secrets::default();
+        alone.add("hunter2-is-secret");
+        alone.add_rest(text, cut.len() - 1);
+        assert_eq!(alone.mask(&result), told, "{text}");
+        if told.contains('•') {
+            assert!(!secrets.mask(&result).contains("hunter2"), "{result}");
+        }
+    }
 }
 
 #[tokio::test]
