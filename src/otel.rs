@@ -343,6 +343,21 @@ impl Measured for Running {
             span.set_attribute(KeyValue::new("error.type", kind.as_str()));
         }
         let begun = SystemTime::from(execution.begun.wall);
+        for (at, attempt) in execution.attempts.iter().enumerate() {
+            let number = i64::try_from(at + 1).unwrap_or(i64::MAX);
+            let worked = attempt.took.saturating_sub(attempt.waited);
+            let outcome = attempt.outcome.clone().unwrap_or("given up".into());
+            span.add_event_with_timestamp(
+                "attempt",
+                begun + attempt.entered + attempt.waited,
+                vec![
+                    KeyValue::new("attempt.number", number),
+                    KeyValue::new("attempt.waited_s", attempt.waited.as_secs_f64()),
+                    KeyValue::new("attempt.duration_s", worked.as_secs_f64()),
+                    KeyValue::new("attempt.outcome", outcome),
+                ],
+            );
+        }
         span.set_status(match execution.error {
             None => Status::Ok,
             Some(kind) => Status::error(kind.as_str()),

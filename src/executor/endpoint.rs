@@ -26,6 +26,7 @@ impl Endpoint for Lookup {
                 session: request.call.session.clone(),
                 progress: request.progress.clone(),
                 traceparent: request.call.traceparent.clone(),
+                attempts: request.trace().attempts().clone(),
             };
             let work = async {
                 request.mark_reached();

@@ -11,10 +11,10 @@ use tracing::Instrument as _;
 
 use super::counter::Count;
 use super::ending::{End, Ending};
-use super::{Counter, Middleware, Next, Request};
+use super::{Counter, Middleware, Next, Request, Trace};
 use crate::clock::Stamp;
 use crate::secrets::Secrets;
-use crate::tool::{CallId, ErrorKind, ToolResult};
+use crate::tool::{Attempt, CallId, ErrorKind, ToolResult};
 
 /// The label of all names that no tool has, so that a model that invents names cannot grow the
 /// tables of whoever collects them.
@@ -36,6 +36,8 @@ pub struct Execution {
     pub duration: Duration,
     /// The kind of error, if it failed.
     pub error: Option<ErrorKind>,
+    /// The tries of a tool that tried again; empty when it did not.
+    pub attempts: Arc<[Attempt]>,
 }
 
 impl Execution {
@@ -89,7 +91,13 @@ impl Telemetry {
         }
     }
 
-    fn ended(&self, mut execution: Execution, measured: Option<Box<dyn Measured>>, end: End<'_>) {
+    fn ended(
+        &self,
+        mut execution: Execution,
+        trace: &Trace,
+        measured: Option<Box<dyn Measured>>,
+        end: End<'_>,
+    ) {
         execution.duration = Stamp::now()
             .at
             .saturating_duration_since(execution.begun.at);
@@ -100,6 +108,7 @@ impl Telemetry {
             self.warn(&execution, kind, end);
         }
         if let Some(measured) = measured {
+            execution.attempts = trace.attempts().several();
             measured.end(&execution);
         }
     }
@@ -159,6 +168,7 @@ impl Middleware for Telemetry {
             begun: Stamp::now(),
             duration: Duration::ZERO,
             error: None,
+            attempts: Arc::new([]),
         };
         // Log lines from inside the call say which call it is.
         let span = tracing::info_span!(
@@ -173,7 +183,8 @@ impl Middleware for Telemetry {
         if let Some(traceparent) = measured.as_ref().and_then(|it| it.traceparent()) {
             request.call.traceparent = Some(traceparent);
         }
-        let ending = Ending::new(|end| self.ended(execution, measured, end));
+        let trace = request.trace();
+        let ending = Ending::new(move |end| self.ended(execution, &trace, measured, end));
         let work = async move {
             let result = next.run(request).await;
             ending.with(&result);

@@ -9,6 +9,8 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::time::Instant;
 
+use crate::tool::Attempts;
+
 /// Most spans of one call. The chain has eleven layers and a tool; a layer that goes on more than
 /// once adds to that. Past the bound nothing more is noted.
 const SPANS: usize = 64;
@@ -40,6 +42,7 @@ pub struct Trace {
     begun: Instant,
     reached: AtomicBool,
     spans: Mutex<Vec<Noted>>,
+    attempts: Attempts,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +59,12 @@ struct Noted {
 
 impl Trace {
     pub(super) fn new() -> Arc<Self> {
+        let begun = Instant::now();
         Arc::new(Self {
-            begun: Instant::now(),
+            begun,
             reached: AtomicBool::new(false),
             spans: Mutex::new(Vec::with_capacity(super::ORDER.len() + 1)),
+            attempts: Attempts::since(begun),
         })
     }
 
@@ -70,6 +75,11 @@ impl Trace {
 
     pub(super) fn mark_reached(&self) {
         self.reached.store(true, Ordering::Relaxed);
+    }
+
+    /// Where the tool notes its tries, if it makes several.
+    pub fn attempts(&self) -> &Attempts {
+        &self.attempts
     }
 
     /// The innermost layer that the call is inside of now, or `tool`; `None` outside of all.

@@ -171,6 +171,7 @@ impl Hub {
             replayed: result.replayed,
             reached_tool: outcome.reached_tool,
             layers: outcome.trace.spans(bytes_out),
+            attempts: outcome.trace.attempts().several(),
             parts: Some(result.parts.iter().map(|part| self.masked(part)).collect()),
         }
     }

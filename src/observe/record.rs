@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::clock::Stamp;
 use crate::middleware::LayerSpan;
-use crate::tool::{CallId, ErrorKind, Part};
+use crate::tool::{Attempt, CallId, ErrorKind, Part};
 
 /// How many records are kept.
 const RECORDS: usize = 1_000;
@@ -54,6 +54,8 @@ pub struct CallRecord {
     pub reached_tool: bool,
     /// What each layer did with it, in the order in which they were entered.
     pub layers: Arc<[LayerSpan]>,
+    /// The tries of a tool that tried again; empty when it did not.
+    pub attempts: Arc<[Attempt]>,
     /// The parts; absent once the history had to let go of them.
     #[serde(skip)]
     pub parts: Option<Arc<[Part]>>,
@@ -121,6 +123,7 @@ mod tests {
             replayed: false,
             reached_tool: true,
             layers: Arc::new([]),
+            attempts: Arc::new([]),
             parts: Some(Arc::new([])),
         })
     }

@@ -377,6 +377,7 @@ mod tests {
             replayed: false,
             reached_tool: true,
             layers: Arc::new([]),
+            attempts: Arc::new([]),
             parts: None,
         }
     }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::attempts::Attempts;
 use super::definition::json_type;
 use super::result::{ErrorKind, ToolResult};
 
@@ -154,6 +155,8 @@ pub struct Invocation {
     pub progress: tokio::sync::watch::Sender<Option<Progress>>,
     /// The trace that the call belongs to, as the W3C header `traceparent`.
     pub traceparent: Option<Arc<str>>,
+    /// Where a tool that tries again notes its tries.
+    pub attempts: Attempts,
 }
 
 impl Invocation {
@@ -167,6 +170,7 @@ impl Invocation {
             session: None,
             progress: tokio::sync::watch::Sender::new(None),
             traceparent: None,
+            attempts: Attempts::since(Instant::now()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The vocabulary: what a tool is, what a call asks and what a result holds (rules 1.1 to 1.5).
 //! Depends on nothing else in the crate.
 
+mod attempts;
 mod call;
 mod definition;
 mod lazy;
@@ -12,6 +13,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use attempts::{Attempt, Attempting, Attempts};
 pub use call::{Call, CallId, Invocation, Progress, bounded};
 pub use definition::{Definition, InvalidDefinition};
 pub(crate) use definition::{doubtful_name, json_type};

@@ -78,7 +78,12 @@ impl Tool for Tells {
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, ToolResult> {
         Box::pin(async move {
             match invocation.arguments.get("fail") {
-                Some(_) => ToolResult::error(ErrorKind::Tool, "it broke"),
+                Some(_) => {
+                    for outcome in ["503", "500"] {
+                        invocation.attempts.begin().ends(outcome);
+                    }
+                    ToolResult::error(ErrorKind::Tool, "it broke")
+                }
                 None => ToolResult::text(invocation.traceparent.as_deref().unwrap_or("none")),
             }
         })
@@ -200,6 +205,21 @@ async fn a_collector_gets_spans_in_their_trace_counters_the_histogram_and_masked
     assert_eq!(attribute(&failed.attributes, "status"), "error");
     assert_eq!(attribute(&failed.attributes, "error.type"), "tool");
     assert_eq!(failed.status.as_ref().unwrap().code, 2);
+    let tries: Vec<_> = failed
+        .events
+        .iter()
+        .map(|event| {
+            (
+                &*event.name,
+                attribute(&event.attributes, "attempt.outcome"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        tries,
+        [("attempt", "503".to_owned()), ("attempt", "500".to_owned())]
+    );
+    assert_eq!(first.events, []);
     assert_ne!(
         hex(&failed.trace_id),
         trace,

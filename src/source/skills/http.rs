@@ -1,5 +1,6 @@
 //! Sends requests: attempts, pauses, redirects, bounded bodies (skills 5.5 to 5.7).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,13 +8,12 @@ use ::http::header::LOCATION;
 use ::http::{HeaderMap, Method, StatusCode};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
-use tokio_util::sync::CancellationToken;
 
 use super::model::Retry;
 use super::request::Request;
 use super::response::{Body, MAX_BODY};
 use super::retry::{Attempt, pause};
-use crate::tool::ErrorKind;
+use crate::tool::{ErrorKind, Invocation};
 
 /// How many redirects are followed.
 const REDIRECTS: usize = 10;
@@ -59,7 +59,7 @@ impl HttpClient {
         Ok(Self { client })
     }
 
-    /// Sends a request, again where [`pause`] says so. `timeout` bounds each attempt with its
+    /// Sends a request, again where [`pause`] says so; each attempt is noted. `timeout` bounds each attempt with its
     /// redirects and its body.
     ///
     /// # Errors
@@ -69,9 +69,11 @@ impl HttpClient {
         request: &Request,
         retry: Option<Retry>,
         timeout: Duration,
-        cancel: &CancellationToken,
+        invocation: &Invocation,
     ) -> Result<Answer, NoAnswer> {
+        let (cancel, attempts) = (&invocation.cancel, &invocation.attempts);
         let mut attempt = 1;
+        let mut attempting = attempts.begin();
         loop {
             let work = tokio::time::timeout(timeout, self.attempt(request));
             let outcome = tokio::select! {
@@ -93,15 +95,18 @@ impl HttpClient {
                 }
                 Err(_) => (Err(timed_out(request, timeout)), None),
             };
+            attempting.ends(outcome_of(&end));
             let Some(wait) = wait else {
                 return end;
             };
+            attempting = attempts.pause();
             tracing::debug!(url = request.shown_url, attempt, ?wait, "trying again");
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(cancelled(request)),
                 () = tokio::time::sleep(wait) => attempt += 1,
             }
+            attempting.starts();
         }
     }
 
@@ -191,6 +196,18 @@ impl Broken {
             },
             maybe_sent,
         }
+    }
+}
+
+/// How an attempt ended, in a few words without anything of the request.
+fn outcome_of(end: &Result<Answer, NoAnswer>) -> Cow<'static, str> {
+    match end {
+        Ok(answer) => answer.status.to_string().into(),
+        Err(error) => match error.kind {
+            ErrorKind::Timeout => "no answer in time".into(),
+            ErrorKind::NotAvailable => "no connection, or it broke".into(),
+            _ => "no usable answer".into(),
+        },
     }
 }
 

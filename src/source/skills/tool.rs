@@ -119,7 +119,7 @@ impl FileTool {
         let sent = self
             .workshop
             .client
-            .send(&request, retry, timeout, &invocation.cancel);
+            .send(&request, retry, timeout, &invocation);
         match sent.await {
             Ok(answer) if answer.status.is_success() => {
                 let result = response::success(&answer.headers, &answer.body);

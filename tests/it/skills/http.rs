@@ -381,6 +381,43 @@ async fn retry_counts_attempts_doubles_its_pauses_and_keeps_the_method_in_mind()
 }
 
 #[tokio::test]
+async fn every_try_of_a_call_is_in_its_record_with_the_pause_before_it() {
+    let down = || reply("503 Service Unavailable", &[], "");
+    let slow = reply("429 Too Many Requests", &[("Retry-After", "0")], "");
+    let retry = "    retry: {max_attempts: 3, base_delay: 10ms, max_delay: 200ms}\n";
+    let wire = Wire::new(vec![down(), slow, ok("ok"), ok("at once")]).await;
+    let runtime = Case::new(&[("a.skill.yaml", &tool(&wire.url, retry))])
+        .start()
+        .await;
+    for expected in ["ok", "at once"] {
+        assert_eq!(call(&runtime, "t", nothing()).await.all_text(), expected);
+    }
+    let mut snapshots = runtime.snapshot();
+    let both = |snapshot: &std::sync::Arc<toolcrib::observe::Snapshot>| snapshot.history.len() == 2;
+    let history = snapshots.wait_for(both).await.unwrap().history.clone();
+    assert_eq!(*history[0].attempts, [], "one try is the call itself");
+    let record = &history[1];
+    let told: Vec<_> = record
+        .attempts
+        .iter()
+        .map(|attempt| attempt.outcome.as_deref().unwrap())
+        .collect();
+    let expected = ["503 Service Unavailable", "429 Too Many Requests", "200 OK"];
+    assert_eq!(told, expected);
+    let [first, second, third] = &*record.attempts else {
+        panic!("{record:?}");
+    };
+    assert_eq!(first.waited, Duration::ZERO);
+    assert!(second.waited >= Duration::from_millis(8), "{second:?}");
+    for (before, after) in [(first, second), (second, third)] {
+        assert!(after.waited < after.took, "a pause and work: {after:?}");
+        let gap = after.entered - (before.entered + before.took);
+        assert!(gap < Duration::from_millis(8), "{gap:?}");
+    }
+    assert!(third.entered + third.took <= record.duration);
+}
+
+#[tokio::test]
 async fn a_silent_server_is_given_up_at_the_timeout() {
     let wire = Wire::new(vec![Reply::Silence]).await;
     let text = tool(&wire.url, "    timeout: 50ms\n");
@@ -412,6 +449,8 @@ async fn cancelling_ends_the_wait_for_a_rate_limit_at_once() {
     let (outcome, ()) = tokio::join!(outcome(&runtime, call), watch);
     assert_eq!(outcome.result.error_kind, Some(ErrorKind::Cancelled));
     assert!(outcome.duration < Duration::from_secs(30));
+    let attempts = outcome.trace.attempts().list();
+    assert_eq!(attempts.last().unwrap().outcome, None, "{attempts:?}");
 }
 
 #[tokio::test]
