@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use toolcrib::observe::{Quantiles, Tally};
+
 use super::theme::Theme;
 
 /// A latency: `0.4 ms`, `38 ms`, `1.25 s`, `2 min 05 s`.
@@ -53,6 +55,50 @@ pub(crate) fn percent(part: u64, whole: u64, theme: Theme) -> String {
         return theme.none().to_owned();
     }
     format!("{:.1} %", part as f64 * 100.0 / whole as f64)
+}
+
+/// Latencies at the usual quantiles.
+pub(crate) fn quantiles(of: &Quantiles) -> String {
+    format!(
+        "p50 {}, p90 {}, p95 {}, p99 {}, max {}",
+        latency(of.p50),
+        latency(of.p90),
+        latency(of.p95),
+        latency(of.p99),
+        latency(of.max)
+    )
+}
+
+/// How many failed of all: `3 failed (1.2 %)`.
+pub(crate) fn failed(errors: u64, calls: u64, theme: Theme) -> String {
+    let share = percent(errors, calls, theme);
+    format!("{} failed ({share})", count(errors))
+}
+
+/// Bytes that went in and came out.
+pub(crate) fn in_and_out(of: &Tally) -> String {
+    format!("{} in, {} out", bytes(of.bytes_in), bytes(of.bytes_out))
+}
+
+/// How many waited in queues, and how long.
+pub(crate) fn waits(of: &Tally) -> String {
+    let waits = u32::try_from(of.waits).unwrap_or(u32::MAX);
+    let each = of.waited.checked_div(waits).unwrap_or_default();
+    format!(
+        "{} waited, {} each on average",
+        count(of.waits),
+        latency(each)
+    )
+}
+
+/// How many results were cut, and what was left of them.
+pub(crate) fn cuts(of: &Tally) -> String {
+    format!(
+        "{} results: {} kept, {} cut",
+        count(of.truncated),
+        bytes(of.kept),
+        bytes(of.cut)
+    )
 }
 
 /// A size: `734 B`, `15.1 KiB`, `2.0 MiB`.

@@ -1,6 +1,6 @@
 //! The screens. The shell knows them by [`Screen`] alone.
 
-mod calls;
+pub(in crate::console) mod calls;
 mod later;
 mod logs;
 mod overview;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use toolcrib::observe::CallRecord;
 use toolcrib::tool::Part;
 
+use super::facts;
 use crate::console::figures;
 use crate::console::shared::Shared;
 use crate::console::subtabs;
@@ -356,56 +357,10 @@ impl Evidence {
     fn view_head(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
         let theme = shared.theme;
         let record = &self.record;
-        let (health, word) = outcome(record);
-        let mut first = vec![
-            Span::styled(theme.mark(health), theme.health(health)),
-            Span::raw(" "),
-            Span::styled(word.to_owned(), theme.health(health)),
-            Span::raw(format!(
-                " in {}, {} in, {} out",
-                figures::latency(record.duration),
-                figures::bytes(record.bytes_in as u64),
-                figures::bytes(record.bytes_out as u64),
-            )),
-        ];
-        if record.truncated {
-            let mark = theme.mark(Health::Warning);
-            first.push(Span::styled(
-                format!("  {mark} truncated by a limit"),
-                theme.health(Health::Warning),
-            ));
-        }
-        if record.replayed {
-            first.push(Span::styled(
-                "  replay of an equal call: nothing ran",
-                theme.health(Health::Warning),
-            ));
-        }
         let name = |text: &str| clean(text, Lines::One, theme.marks).into_owned();
-        let age = figures::age(record.started.age(shared.now().at));
-        let mut facts = vec![format!(
-            "{} at {} ({age} ago)",
-            name(record.id.as_str()),
-            time(record, shared)
-        )];
-        if !record.reached_tool {
-            facts.push("never reached the tool".into());
-        }
-        facts.extend(
-            record
-                .owner
-                .as_ref()
-                .map(|owner| format!("owner {}", name(owner))),
-        );
-        facts.extend(
-            record
-                .session
-                .as_ref()
-                .map(|session| format!("session {}", name(session))),
-        );
         let mut lines = vec![
-            Line::from(first),
-            Line::styled(facts.join(", "), theme.dim()),
+            facts::ending(record, theme),
+            Line::styled(facts::known(record, shared), theme.dim()),
         ];
         if let (Some(text), Some(_)) = (&record.error, record.error_kind) {
             let text = name(text);
@@ -481,21 +436,4 @@ fn sight(parts: &Arc<[Part]>, number: usize, part: &Part, theme: Theme) -> Sight
             Sight::Facts(lines)
         }
     }
-}
-
-/// How a call ended, as health and word.
-pub(super) fn outcome(record: &CallRecord) -> (Health, &'static str) {
-    match record.error_kind {
-        None => (Health::Good, "ok"),
-        Some(kind) => (Health::Bad, kind.as_str()),
-    }
-}
-
-fn time(record: &CallRecord, shared: &Shared) -> String {
-    record
-        .started
-        .wall
-        .to_zoned(shared.options.zone.clone())
-        .strftime("%H:%M:%S")
-        .to_string()
 }

@@ -2,6 +2,7 @@
 
 mod draft;
 mod evidence;
+pub(in crate::console) mod facts;
 mod firing;
 mod list;
 mod picker;

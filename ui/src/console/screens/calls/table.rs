@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use toolcrib::observe::Snapshot;
 
 use super::list::{Seen, Sort};
-use super::{Calls, evidence, question_of, underway};
+use super::{Calls, facts, question_of, underway};
 use crate::console::figures;
 use crate::console::grid::{Column, Table};
 use crate::console::pane;
@@ -70,7 +70,7 @@ impl Calls {
                 ]
             }
             Seen::Ended(record) => {
-                let (health, word) = evidence::outcome(record);
+                let (health, word) = facts::outcome(record);
                 let cut = if record.truncated {
                     theme.pick("✂", "%")
                 } else {

@@ -351,25 +351,9 @@ fn through(name: &str, tally: &Tally, load: Load, theme: Theme) -> Vec<Line<'sta
     if tally.calls == 0 {
         return lines;
     }
-    lines.push(fact(
-        "own time",
-        format!(
-            "p50 {}, p99 {}, max {}",
-            figures::latency(tally.latency.p50),
-            figures::latency(tally.latency.p99),
-            figures::latency(tally.latency.max)
-        ),
-    ));
+    lines.push(fact("own time", figures::quantiles(&tally.latency)));
     if tally.waits > 0 {
-        let each = tally.waited / u32::try_from(tally.waits).unwrap_or(u32::MAX);
-        lines.push(fact(
-            "queue",
-            format!(
-                "{} waited, {} each on average",
-                figures::count(tally.waits),
-                figures::latency(each)
-            ),
-        ));
+        lines.push(fact("queue", figures::waits(tally)));
     }
     if name != TOOL {
         lines.push(fact(
@@ -382,15 +366,7 @@ fn through(name: &str, tally: &Tally, load: Load, theme: Theme) -> Vec<Line<'sta
         ));
     }
     if tally.truncated > 0 {
-        lines.push(fact(
-            "cut",
-            format!(
-                "{} results: {} kept, {} cut",
-                figures::count(tally.truncated),
-                figures::bytes(tally.kept),
-                figures::bytes(tally.cut)
-            ),
-        ));
+        lines.push(fact("cut", figures::cuts(tally)));
     }
     lines
 }

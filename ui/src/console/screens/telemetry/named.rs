@@ -200,11 +200,10 @@ fn facts(tally: &Tally, load: Load, window: Window, shared: &Shared) -> Vec<Line
         fact(
             "calls",
             format!(
-                "{} in {}, {} failed ({})",
+                "{} in {}, {}",
                 figures::count(tally.calls),
                 window.as_str(),
-                figures::count(tally.errors),
-                figures::percent(tally.errors, tally.calls, theme)
+                figures::failed(tally.errors, tally.calls, theme)
             ),
             theme,
         ),
@@ -218,28 +217,12 @@ fn facts(tally: &Tally, load: Load, window: Window, shared: &Shared) -> Vec<Line
         ),
     ];
     if tally.calls > 0 {
-        let latency = &tally.latency;
-        lines.push(fact(
-            "latency",
-            format!(
-                "p50 {}, p90 {}, p95 {}, p99 {}, max {}",
-                figures::latency(latency.p50),
-                figures::latency(latency.p90),
-                figures::latency(latency.p95),
-                figures::latency(latency.p99),
-                figures::latency(latency.max)
-            ),
-            theme,
-        ));
+        lines.push(fact("latency", figures::quantiles(&tally.latency), theme));
         let mut queued = fact(
             "queues",
             match tally.waits {
                 0 => "no call waited".to_owned(),
-                waits => format!(
-                    "{} waited, {} each on average",
-                    figures::count(waits),
-                    figures::latency(tally.waited / u32::try_from(waits).unwrap_or(u32::MAX))
-                ),
+                _ => figures::waits(tally),
             },
             theme,
         );
@@ -247,27 +230,10 @@ fn facts(tally: &Tally, load: Load, window: Window, shared: &Shared) -> Vec<Line
             queued = queued.style(theme.dim());
         }
         lines.push(queued);
-        lines.push(fact(
-            "bytes",
-            format!(
-                "{} in, {} out",
-                figures::bytes(tally.bytes_in),
-                figures::bytes(tally.bytes_out)
-            ),
-            theme,
-        ));
+        lines.push(fact("bytes", figures::in_and_out(tally), theme));
     }
     if tally.truncated > 0 {
-        lines.push(fact(
-            "cut",
-            format!(
-                "{} results: {} kept, {} cut",
-                figures::count(tally.truncated),
-                figures::bytes(tally.kept),
-                figures::bytes(tally.cut)
-            ),
-            theme,
-        ));
+        lines.push(fact("cut", figures::cuts(tally), theme));
     }
     if let Some(last) = tally.last {
         let age = figures::age(last.age(shared.now().at));

@@ -10,7 +10,7 @@ use toolcrib::middleware::{
     Counter, Decision, DrillStatus, LayerSpan, LayerStatus, PendingApproval,
 };
 use toolcrib::observe::{Busy, CallRecord, Load, Snapshot};
-use toolcrib::tool::ErrorKind;
+use toolcrib::tool::{Attempt, ErrorKind};
 
 use super::export;
 use crate::console::command::Command;
@@ -100,6 +100,30 @@ fn late_call() -> CallRecord {
         ]),
         session: Some("agent-7".into()),
         ..fixture::call(1, "web__fetch", 40, Some(ErrorKind::Timeout))
+    }
+}
+
+/// A call whose tool tried three times.
+fn retried_call() -> CallRecord {
+    let attempt = |entered, took, waited, outcome: Option<&'static str>| Attempt {
+        entered: ms(entered),
+        took: ms(took),
+        waited: ms(waited),
+        outcome: outcome.map(Into::into),
+    };
+    CallRecord {
+        duration: ms(1_400),
+        layers: Arc::new([
+            span("timeout", 0, 1_400, 0, [Some(60), Some(60)]),
+            span("rate_limit", 1, 1_399, 198, [Some(60), Some(60)]),
+            span("tool", 200, 1_200, 0, [None, Some(60)]),
+        ]),
+        attempts: Arc::new([
+            attempt(200, 40, 0, Some("503 Service Unavailable")),
+            attempt(240, 130, 100, Some("429 Too Many Requests")),
+            attempt(370, 1_030, 1_000, Some("200 OK")),
+        ]),
+        ..fixture::call(1, "web__fetch", 40, None)
     }
 }
 
@@ -282,6 +306,11 @@ fn pictures_of_waterfalls() {
     insta::assert_snapshot!("waterfall-cut", picture(&state));
     press(&mut state, "j");
     insta::assert_snapshot!("waterfall-late", picture(&state));
+    let mut again = busy();
+    again.history = vec![Arc::new(retried_call())].into();
+    let mut state = telemetry(again, WIDE);
+    press(&mut state, "[ [");
+    insta::assert_snapshot!("waterfall-retried", picture(&state));
 }
 
 #[test]

@@ -7,12 +7,14 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use toolcrib::middleware::LayerSpan;
 use toolcrib::observe::CallRecord;
+use toolcrib::tool::Attempt;
 
 use super::plot;
 use crate::console::figures;
+use crate::console::screens::calls::facts;
 use crate::console::shared::Shared;
 use crate::console::theme::{Health, Theme};
-use crate::text::{self, Lines, clean, clean_name};
+use crate::text::{self, Lines, clean};
 
 /// The cells before the bar.
 const LABELS: usize = 13 + 1 + 9 + 1 + 9 + 1 + 9 + 2;
@@ -20,12 +22,12 @@ const LABELS: usize = 13 + 1 + 9 + 1 + 9 + 1 + 9 + 2;
 /// The lines for a call that ended.
 pub(super) fn lines(record: &CallRecord, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
-    let mut lines = vec![head(record, shared)];
+    let mut lines = vec![facts::ending(record, theme)];
     if let Some(error) = &record.error {
         let error = clean(error, Lines::One, theme.marks).into_owned();
         lines.push(Line::styled(error, theme.strong()));
     }
-    lines.push(Line::styled(under(record, shared), theme.dim()));
+    lines.push(Line::styled(facts::known(record, shared), theme.dim()));
     if record.layers.is_empty() {
         lines.push(Line::raw("no layer and no tool was entered"));
         return lines;
@@ -52,10 +54,19 @@ pub(super) fn lines(record: &CallRecord, shared: &Shared, width: usize) -> Vec<L
         lines.push(row(record, at, span, room, theme));
         lines.extend(remark(record, at, span, theme));
     }
+    // The tool is the last that is entered, so that its tries stand below it.
+    for (at, attempt) in record.attempts.iter().enumerate() {
+        lines.push(tried(record, at, attempt, room, theme));
+        lines.push(outcome(attempt, theme));
+    }
     lines.push(Line::default());
+    let pauses_too = match record.attempts.is_empty() {
+        true => "",
+        false => ", or a pause",
+    };
     lines.push(Line::styled(
         format!(
-            "{} inside of the layer   {} in its queue   {} at work in the tool   GIVES: size of the result it gave away",
+            "{} inside of the layer   {} in its queue{pauses_too}   {} at work in the tool   GIVES: size of the result it gave away",
             theme.pick("─", "-"),
             theme.pick("░", "."),
             theme.pick("█", "#")
@@ -64,9 +75,17 @@ pub(super) fn lines(record: &CallRecord, shared: &Shared, width: usize) -> Vec<L
     ));
     let waited: Duration = record.layers.iter().map(|span| span.waited).sum();
     let tool: Duration = spent_in_tool(record);
+    let pauses: Duration = record.attempts.iter().map(|attempt| attempt.waited).sum();
+    let paused = match record.attempts.len() {
+        0 => String::new(),
+        tries => format!(
+            " ({tries} tries, {} in pauses between them)",
+            figures::latency(pauses)
+        ),
+    };
     lines.push(Line::styled(
         format!(
-            "{} in queues, {} in the tool, {} in layers and dispatch",
+            "{} in queues, {} in the tool{paused}, {} in layers and dispatch",
             figures::latency(waited),
             figures::latency(tool),
             figures::latency(record.duration.saturating_sub(waited + tool))
@@ -99,48 +118,6 @@ fn inside(layers: &[LayerSpan], at: usize) -> Duration {
         }
     }
     total
-}
-
-fn head(record: &CallRecord, shared: &Shared) -> Line<'static> {
-    let theme = shared.theme;
-    let (health, word) = match record.error_kind {
-        None => (Health::Good, "ok"),
-        Some(kind) => (Health::Bad, kind.as_str()),
-    };
-    Line::from(vec![
-        Span::styled(
-            format!("{} {word}", theme.mark(health)),
-            theme.health(health),
-        ),
-        Span::raw(format!(
-            " in {}, {} in, {} out",
-            figures::latency(record.duration),
-            figures::bytes(record.bytes_in as u64),
-            figures::bytes(record.bytes_out as u64)
-        )),
-    ])
-}
-
-fn under(record: &CallRecord, shared: &Shared) -> String {
-    let name = |text: &str| clean_name(text, shared.theme.marks).into_owned();
-    let age = figures::age(record.started.age(shared.now().at));
-    let mut facts = vec![format!("{} {age} ago", name(record.id.as_str()))];
-    facts.extend(
-        record
-            .owner
-            .as_ref()
-            .map(|owner| format!("owner {}", name(owner))),
-    );
-    facts.extend(
-        record
-            .session
-            .as_ref()
-            .map(|session| format!("session {}", name(session))),
-    );
-    if !record.reached_tool {
-        facts.push("never reached the tool".to_owned());
-    }
-    facts.join(", ")
 }
 
 fn row(
@@ -188,31 +165,94 @@ fn row(
 
 /// The stretch of the call that the span takes.
 fn bar(record: &CallRecord, span: &LayerSpan, room: usize, theme: Theme) -> Vec<Span<'static>> {
-    let whole = record.duration.as_secs_f64().max(1e-6);
-    let cell = |at: Duration| {
-        let share = (at.as_secs_f64() / whole).clamp(0.0, 1.0);
-        ((share * room as f64).round() as usize).min(room)
+    let stretch = Stretch {
+        entered: span.entered,
+        waited: span.waited,
+        took: span.took,
     };
-    let begin = cell(span.entered).min(room.saturating_sub(1));
-    let end = cell(span.entered + span.took).max(begin + 1);
-    let queued = cell(span.entered + span.waited).clamp(begin, end) - begin;
-    // A queue that was there is seen, however short it was.
-    let queued = match span.waited {
-        Duration::ZERO => 0,
-        _ => queued.max(1),
+    match span.layer {
+        "tool" => stretch.drawn(record, room, theme.pick("█", "#"), theme.bar(), theme),
+        _ => stretch.drawn(record, room, theme.pick("─", "-"), theme.dim(), theme),
+    }
+}
+
+/// A part of the time of a call: first waiting, then the rest.
+struct Stretch {
+    entered: Duration,
+    waited: Duration,
+    took: Duration,
+}
+
+impl Stretch {
+    fn drawn(
+        &self,
+        record: &CallRecord,
+        room: usize,
+        sign: &str,
+        style: Style,
+        theme: Theme,
+    ) -> Vec<Span<'static>> {
+        let whole = record.duration.as_secs_f64().max(1e-6);
+        let cell = |at: Duration| {
+            let share = (at.as_secs_f64() / whole).clamp(0.0, 1.0);
+            ((share * room as f64).round() as usize).min(room)
+        };
+        let begin = cell(self.entered).min(room.saturating_sub(1));
+        let end = cell(self.entered + self.took).max(begin + 1);
+        let queued = cell(self.entered + self.waited).clamp(begin, end) - begin;
+        // A queue that was there is seen, however short it was.
+        let queued = match self.waited {
+            Duration::ZERO => 0,
+            _ => queued.max(1),
+        };
+        vec![
+            Span::raw(" ".repeat(begin)),
+            Span::styled(
+                theme.pick("░", ".").repeat(queued),
+                theme.health(Health::Warning),
+            ),
+            Span::styled(sign.repeat(end - begin - queued), style),
+        ]
+    }
+}
+
+/// One try of the tool: the pause before it stands in the column of the queues.
+fn tried(
+    record: &CallRecord,
+    at: usize,
+    attempt: &Attempt,
+    room: usize,
+    theme: Theme,
+) -> Line<'static> {
+    let (waited, style) = match attempt.waited {
+        Duration::ZERO => (theme.none().to_owned(), theme.dim()),
+        waited => (figures::latency(waited), theme.health(Health::Warning)),
     };
-    let (sign, style) = match span.layer {
-        "tool" => (theme.pick("█", "#"), theme.bar()),
-        _ => (theme.pick("─", "-"), theme.dim()),
+    let stretch = Stretch {
+        entered: attempt.entered,
+        waited: attempt.waited,
+        took: attempt.took,
     };
-    vec![
-        Span::raw(" ".repeat(begin)),
-        Span::styled(
-            theme.pick("░", ".").repeat(queued),
-            theme.health(Health::Warning),
-        ),
-        Span::styled(sign.repeat(end - begin - queued), style),
-    ]
+    let own = attempt.took.saturating_sub(attempt.waited);
+    let mut spans = vec![
+        Span::raw(format!("{:<13}", format!("  try {}", at + 1))),
+        Span::raw(format!(" {:>9} ", figures::latency(own))),
+        Span::styled(format!("{waited:>9} "), style),
+        Span::styled(format!("{:>9}  ", theme.none()), theme.dim()),
+    ];
+    spans.extend(stretch.drawn(record, room, theme.pick("█", "#"), theme.bar(), theme));
+    Line::from(spans)
+}
+
+fn outcome(attempt: &Attempt, theme: Theme) -> Line<'static> {
+    let words = attempt.outcome.as_ref().map_or_else(
+        || "given up while it ran".into(),
+        |words| clean(words, Lines::One, theme.marks),
+    );
+    Line::styled(
+        format!("    {} {words}", theme.pick("└", "`")),
+        theme.strong(),
+    )
 }
 
 /// What the layer did beside passing the call on.

@@ -359,10 +359,9 @@ fn traffic(tally: Option<&Tally>, shared: &Shared) -> Vec<Line<'static>> {
     let mut lines = vec![fact(
         "calls",
         format!(
-            "{}, {} failed ({})",
+            "{}, {}",
             figures::count(tally.calls),
-            figures::count(tally.errors),
-            figures::percent(tally.errors, tally.calls, theme)
+            figures::failed(tally.errors, tally.calls, theme)
         ),
         theme,
     )];
@@ -374,27 +373,8 @@ fn traffic(tally: Option<&Tally>, shared: &Shared) -> Vec<Line<'static>> {
             .collect();
         lines.push(fact("failures", kinds.join(", "), theme));
     }
-    let latency = &tally.latency;
-    lines.push(fact(
-        "latency",
-        format!(
-            "p50 {}, p95 {}, p99 {}, slowest {}",
-            figures::latency(latency.p50),
-            figures::latency(latency.p95),
-            figures::latency(latency.p99),
-            figures::latency(latency.max)
-        ),
-        theme,
-    ));
-    lines.push(fact(
-        "bytes",
-        format!(
-            "{} in, {} out",
-            figures::bytes(tally.bytes_in),
-            figures::bytes(tally.bytes_out)
-        ),
-        theme,
-    ));
+    lines.push(fact("latency", figures::quantiles(&tally.latency), theme));
+    lines.push(fact("bytes", figures::in_and_out(tally), theme));
     if let Some(last) = tally.last {
         let age = figures::age(last.age(shared.now().at));
         lines.push(fact("last call", format!("{age} ago"), theme));
