@@ -166,6 +166,11 @@ fn fault(error_rate: f64, drop: f64) -> Option<FaultSettings> {
 /// and whether it reached the tool.
 type Ended = (&'static str, u64, bool);
 
+const NOBODY: &str =
+    "denied: `act` was not called: it needs the approval of an operator and no console is open";
+
+const LATE: &str = "denied: `act` was not called: nobody answered within 9s";
+
 struct Row {
     claim: &'static str,
     settings: MiddlewareSettings,
@@ -273,6 +278,78 @@ fn rows() -> Vec<Row> {
                 ("timeout: `act` did not answer within 5s", 5, false),
                 ("timeout: `act` did not answer within 5s", 5, false),
             ],
+        },
+        Row {
+            claim: "injected latency is the time of the call and holds its slot",
+            settings: settings(|s| {
+                s.concurrency = slots(1);
+                s.timeout = timeout(5);
+                s.fault = fault(0.0, 0.0).map(|fault| FaultSettings {
+                    latency: Duration::from_secs(3),
+                    ..fault
+                });
+            }),
+            calls: vec![json!({}), json!({})],
+            operator: None,
+            expected: vec![
+                ("done", 3, true),
+                ("timeout: `act` did not answer within 5s", 5, false),
+            ],
+        },
+        Row {
+            claim: "an injected error is cut like that of a tool and leaves the slot to the next",
+            settings: settings(|s| {
+                s.result_limit = limit(8);
+                s.concurrency = slots(1);
+                s.fault = fault(1.0, 0.0);
+            }),
+            calls: vec![json!({}), json!({})],
+            operator: None,
+            expected: vec![("tool: `act` f#", 0, false), ("tool: `act` f#", 0, false)],
+        },
+        Row {
+            claim: "where nobody is asked, no call gets as far as its turn",
+            settings: settings(|s| {
+                s.approval = approval(None);
+                s.rate_limit = rate(0.1, 1);
+                s.timeout = timeout(1);
+            }),
+            calls: vec![json!({}), json!({}), json!({})],
+            operator: None,
+            expected: vec![(NOBODY, 0, false), (NOBODY, 0, false), (NOBODY, 0, false)],
+        },
+        Row {
+            claim: "nobody's answer in time is a denial, and the timeout has not begun",
+            settings: settings(|s| {
+                s.approval = approval(Some(Duration::from_secs(9)));
+                s.timeout = timeout(1);
+            }),
+            calls: vec![json!({})],
+            operator: Some(30),
+            expected: vec![(LATE, 9, false)],
+        },
+        Row {
+            claim: "a wait for the rate is within the timeout, and work after it too",
+            settings: settings(|s| {
+                s.rate_limit = rate(0.5, 1);
+                s.timeout = timeout(3);
+            }),
+            calls: vec![json!({}), json!({"seconds": 2})],
+            operator: None,
+            expected: vec![
+                ("done", 0, true),
+                ("timeout: `act` did not answer within 3s", 3, true),
+            ],
+        },
+        Row {
+            claim: "a panic without `recover` is contained all the same and frees the slot",
+            settings: settings(|s| {
+                s.concurrency = slots(1);
+                s.result_limit = limit(3);
+            }),
+            calls: vec![json!({"say": "panic"}), json!({"say": "four"})],
+            operator: None,
+            expected: vec![("panic: `act` panicked: boom", 0, true), ("fo#", 0, true)],
         },
         Row {
             claim: "a panic frees the slot",
@@ -405,6 +482,20 @@ async fn fifty_thousand_calls_are_counted_the_same_by_everybody() {
     let stats = hub.stats();
     assert_eq!((stats.total.calls, stats.total.errors), (CALLS, failed));
     assert_eq!(stats.tools["act"].calls, CALLS);
+    // What the tool itself has counted.
+    let own = bench.tool.calls.load(Ordering::Relaxed);
+    let age = hub.started().at.elapsed();
+    for window in Window::ALL {
+        let meters = &stats.meters;
+        assert_eq!(meters.layers["tool"].counts(window, age), (own, 0));
+        assert_eq!(
+            meters.tools["act"].counts(window, age),
+            (own + failed, failed)
+        );
+        assert_eq!(meters.owners["s"].counts(window, age).0, own + failed);
+    }
+    assert_eq!(stats.total.by_kind[0].kind, ErrorKind::Tool);
+    assert_eq!(stats.total.by_kind[0].count, failed);
     for (layer, name, expected) in [
         ("telemetry", "executions.total", CALLS),
         ("telemetry", "errors.total", failed),

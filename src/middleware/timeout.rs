@@ -183,4 +183,37 @@ mod tests {
         let (result, _) = run(&chain, Call::new("slow_ever", Value::Null), 60).await;
         assert!(!result.is_error());
     }
+
+    /// A tool that bounds its own time.
+    struct Bounded;
+
+    impl crate::tool::Tool for Bounded {
+        fn definition(&self) -> crate::tool::Definition {
+            crate::tool::Definition::new("bounded", "", json!({"type": "object"})).unwrap()
+        }
+        fn bounds_own_time(&self) -> bool {
+            true
+        }
+        fn execute(&self, _: crate::tool::Invocation) -> BoxFuture<'_, ToolResult> {
+            Box::pin(async { ToolResult::text("done") })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tool_that_bounds_its_own_time_is_exempt_from_the_default_alone() {
+        let registry = crate::registry::Registry::new();
+        let owner = crate::registry::Owner::source("s", 0);
+        registry.publish(&owner, vec![Arc::new(Bounded)]).await;
+        for (claim, tools, expected) in [
+            ("the default", &[][..], 60),
+            ("a glob", &[("bound*", 5)], 5),
+            ("a glob for others", &[("other", 5)], 60),
+        ] {
+            let begin = Instant::now();
+            let request = Request::new(Call::new("bounded", Value::Null), registry.catalog());
+            let slow = Slow(Duration::from_secs(60));
+            chain(2, tools).run(request, &slow).await;
+            assert_eq!(begin.elapsed().as_secs(), expected, "{claim}");
+        }
+    }
 }

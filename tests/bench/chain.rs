@@ -1,5 +1,6 @@
 //! What the chain costs per call: empty, each layer alone, all of them, beside a direct call and
-//! beside tower where it has the same layer; and what a snapshot of a large assembly costs. Run with `cargo bench --bench chain`.
+//! beside tower where it has the same layers; and what a snapshot of a large assembly costs.
+//! Run with `cargo bench --bench chain`.
 
 #![expect(
     clippy::expect_used,
@@ -215,6 +216,14 @@ fn ours(c: &mut Criterion) {
     });
     run("audit", bench.chain(&audited));
     run("all", bench.chain(&every));
+    // What tower has too.
+    let mut shared = nothing();
+    for (name, edit) in layers() {
+        if ["timeout", "rate_limit", "concurrency"].contains(&name) {
+            edit(&mut shared);
+        }
+    }
+    run("timeout+rate_limit+concurrency", bench.chain(&shared));
     group.finish();
 }
 
@@ -262,13 +271,23 @@ fn towers(c: &mut Criterion) {
             .service(service())
             .boxed_clone()
     );
+    // A rate that no call waits for, as in the chain. This one cannot be shared without a queue in
+    // front of it.
     run!(
-        "timeout+concurrency",
+        "rate_limit",
+        ServiceBuilder::new()
+            .rate_limit(1_000_000_000, Duration::from_secs(1))
+            .service(service())
+            .boxed()
+    );
+    run!(
+        "timeout+rate_limit+concurrency",
         ServiceBuilder::new()
             .timeout(Duration::from_secs(60))
+            .rate_limit(1_000_000_000, Duration::from_secs(1))
             .concurrency_limit(64)
             .service(service())
-            .boxed_clone()
+            .boxed()
     );
     group.finish();
 }

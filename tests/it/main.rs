@@ -7,6 +7,7 @@
 )]
 
 mod deployment;
+mod limits;
 mod mcp;
 #[cfg(feature = "otel")]
 mod otel;

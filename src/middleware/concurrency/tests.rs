@@ -107,10 +107,10 @@ async fn a_thousand_calls_never_exceed_the_limit_and_start_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_half_of_those_who_wait_loses_no_slot() {
-    let bench = Bench::new(4);
-    let calls: Vec<_> = (0..200).map(|number| bench.start(number)).collect();
+    let bench = Bench::new(8);
+    let calls: Vec<_> = (0..1_000).map(|number| bench.start(number)).collect();
     tokio::time::sleep(Duration::from_millis(1)).await;
-    for (call, _) in calls.iter().skip(4).step_by(2) {
+    for (call, _) in calls.iter().skip(8).step_by(2) {
         call.cancel.cancel();
     }
     let mut kinds = Vec::new();
@@ -118,13 +118,13 @@ async fn cancelling_half_of_those_who_wait_loses_no_slot() {
         kinds.push(task.await.unwrap().error_kind);
     }
     let cancelled = kinds.iter().filter(|k| **k == Some(ErrorKind::Cancelled));
-    assert_eq!(cancelled.count(), 98);
-    assert_eq!(kinds.iter().filter(|kind| kind.is_none()).count(), 102);
-    assert_eq!(bench.counter("gave_up"), 98);
-    assert_eq!(bench.work.most.load(Ordering::SeqCst), 4);
-    let expected: Vec<u64> = (0..200).filter(|n| *n < 4 || n % 2 == 1).collect();
+    assert_eq!(cancelled.count(), 496);
+    assert_eq!(kinds.iter().filter(|kind| kind.is_none()).count(), 504);
+    assert_eq!(bench.counter("gave_up"), 496);
+    assert_eq!(bench.work.most.load(Ordering::SeqCst), 8);
+    let expected: Vec<u64> = (0..1_000).filter(|n| *n < 8 || n % 2 == 1).collect();
     assert_eq!(*bench.work.began.lock(), expected, "order is kept");
-    all_slots_are_there(&bench, 4);
+    all_slots_are_there(&bench, 8);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! A source end to end, over in-memory streams and under a paused clock.
 
+mod late;
 mod life;
 pub(in crate::source::mcp) mod server;
 
