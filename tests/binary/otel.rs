@@ -178,7 +178,7 @@ async fn silent() -> (tokio::net::TcpListener, String) {
 async fn a_collector_that_does_not_answer_cannot_keep_the_program_from_its_end() {
     let (_listener, url) = silent().await;
     let patient = Place::with(&lab()).set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
-    let begin = std::time::Instant::now();
+    let begin = tokio::time::Instant::now();
     let ended = patient.run(&["call", "say"]).await;
     let took = begin.elapsed();
     assert_eq!(ended.code, Some(0), "{ended:?}");
