@@ -52,19 +52,16 @@ pub(super) fn pause(
     match end {
         Attempt::Answered { status, headers } if is_rate_limit(status, headers) => {
             let asked = asked_for(headers, now);
-            let series = retry.map(|retry| delay(retry, attempt, chance));
-            Some(asked.or(series).unwrap_or(UNNAMED_WAIT).min(LONGEST_WAIT))
+            Some(asked.unwrap_or(UNNAMED_WAIT).min(LONGEST_WAIT))
         }
         Attempt::Answered { status, headers } => {
             let retry = retry?;
             let heals = matches!(status.as_u16(), 500 | 502 | 503 | 504);
             let safe = status == StatusCode::SERVICE_UNAVAILABLE || !changes_twice(method);
             (heals && safe).then(|| {
-                let asked = asked_for(headers, now);
-                asked.map_or_else(
-                    || delay(retry, attempt, chance),
-                    |asked| asked.min(LONGEST_WAIT),
-                )
+                // What the server asks for may make the series slower, never quicker.
+                let asked = asked_for(headers, now).unwrap_or_default();
+                delay(retry, attempt, chance).max(asked.min(LONGEST_WAIT))
             })
         }
         Attempt::Broken { maybe_sent } => {
@@ -246,12 +243,12 @@ mod tests {
             ("all attempts", three, Method::GET, 3, 503, None),
             ("one attempt", retry(1), Method::GET, 1, 429, None),
             (
-                "a rate limit more than once",
+                "a rate limit more than once, which names no wait",
                 three,
                 Method::GET,
                 2,
                 429,
-                Some(200),
+                Some(1_000),
             ),
             ("500", three, Method::GET, 1, 500, Some(100)),
             ("501", three, Method::GET, 1, 501, None),
@@ -270,7 +267,9 @@ mod tests {
                 "{claim}"
             );
         }
-        let asked = wait(three, Method::GET, 1, 503, &[("retry-after", "2")]);
-        assert_eq!(asked, Some(2_000));
+        let asked = |header| wait(three, Method::GET, 1, 503, &[("retry-after", header)]);
+        assert_eq!(asked("2"), Some(2_000));
+        assert_eq!(asked("0"), Some(100), "the series is kept to");
+        assert_eq!(asked("3600"), Some(60_000));
     }
 }
