@@ -48,16 +48,22 @@ pub(super) fn success(headers: &HeaderMap, body: &Body) -> ToolResult {
 
 /// The text of a body, and its value beside it if it is JSON.
 fn text_parts(media: &str, charset: Option<&'static Encoding>, body: &Body) -> Vec<Part> {
-    let is_json = media.ends_with("/json") || media.ends_with("+json");
+    let named = media.ends_with("/json") || media.ends_with("+json");
     let mut text = decode(&body.bytes, charset, body.cut);
     if body.cut {
         text.push_str(DEFAULT_MARKER);
         return vec![Part::Text(text)];
     }
-    let value = is_json.then(|| serde_json::from_str(&text).ok()).flatten();
-    let data = value.map(|value| Part::Data {
+    // A server that names no type may mean anything by a bare word or number, but hardly anything
+    // else by a whole object or list.
+    let looks = media.is_empty() && text.trim_start().starts_with(['{', '[']);
+    let value = (named || looks).then(|| serde_json::from_str(&text).ok());
+    let data = value.flatten().map(|value| Part::Data {
         value,
-        media_type: media.to_owned(),
+        media_type: match media {
+            "" => "application/json".to_owned(),
+            named => named.to_owned(),
+        },
     });
     std::iter::once(Part::Text(text)).chain(data).collect()
 }
@@ -172,6 +178,19 @@ mod tests {
                 ],
             ),
             ("broken json", "application/json", b"{", vec![text("{")]),
+            (
+                "json without a type",
+                "",
+                b"[1]",
+                vec![text("[1]"), Part::json(json!([1]))],
+            ),
+            ("a word without a type", "", b"null", vec![text("null")]),
+            (
+                "json that says it is text",
+                "text/plain",
+                b"[1]",
+                vec![text("[1]")],
+            ),
             (
                 "image",
                 "image/png",
