@@ -43,7 +43,11 @@ impl File<'_, '_, '_> {
         let url = self.url(settings, allowed);
         let headers = self.headers(settings, allowed);
         let query = self.texts(settings, "query", allowed);
-        let body = settings.get("body").map(|value| self.body(&value, allowed));
+        // A key with nothing behind it is no body.
+        let body = settings
+            .get("body")
+            .filter(|value| value.node.data != Data::Null)
+            .map(|value| self.body(&value, allowed));
         let method = self.method(settings, body.is_some());
         Some(HttpTemplate {
             method: method?,

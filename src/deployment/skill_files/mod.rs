@@ -8,11 +8,12 @@ mod tool;
 mod toolset;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::{Budget, Data, Reading, Syntax, Value, parse_noting};
 use super::{Place, load::read_text};
+use crate::registry::nearest_one;
 use crate::source::skills::{Library, Skill, Toolset};
 
 /// What all files of one directory have in common while they are read.
@@ -32,7 +33,20 @@ pub(super) struct Directory<'r, 'e> {
     toolsets: HashMap<String, String>,
     /// Tools that toolsets name, to be looked up when all skills are known.
     wanted: Vec<(Arc<str>, Place, String, String)>,
+    /// Tools whose results skills search, likewise.
+    searched: Vec<(Arc<str>, Place, String, String)>,
+    /// Files that calls will write.
+    outputs: Vec<Output>,
     library: Library,
+}
+
+/// A file that calls of a tool will write, and where a skill file says so.
+struct Output {
+    file: Arc<str>,
+    place: Place,
+    at: String,
+    path: PathBuf,
+    written: String,
 }
 
 /// One file that is being read.
@@ -61,6 +75,8 @@ pub(super) fn read_directory(
         skills: HashMap::new(),
         toolsets: HashMap::new(),
         wanted: Vec::new(),
+        searched: Vec::new(),
+        outputs: Vec::new(),
         library: Library {
             base_dir: reading.base_dir().to_owned(),
             supplied: reading.environment().directory(dir).is_some(),
@@ -103,6 +119,7 @@ pub(super) fn read_directory(
         }
     }
     directory.look_up();
+    directory.spare_what_is_read(dir);
     let mut library = directory.library;
     library.variables = Arc::new(directory.variables);
     library.open_variables = Arc::new(directory.open_variables);
@@ -154,27 +171,30 @@ fn list(reading: &Reading<'_>, dir: &Path) -> std::io::Result<Listing> {
     files.sort_by(|a, b| a.name.cmp(&b.name));
     let mut found = Listing::default();
     for file in files {
-        let ends = |kind: &str| {
-            [".yaml", ".yml"]
-                .iter()
-                .any(|ending| file.name.ends_with(&format!(".{kind}{ending}")))
-        };
         if file.name.starts_with('.') {
             continue;
-        } else if ends("skill") {
-            found.skills.push(file);
-        } else if ends("toolset") {
-            found.toolsets.push(file);
-        } else {
-            let small = file.name.to_lowercase();
-            let capitals = [".skill.yaml", ".skill.yml", ".toolset.yaml", ".toolset.yml"];
-            let mut endings = NEARLY.iter().chain(&capitals);
-            if endings.any(|ending| small.ends_with(ending)) {
-                found.nearly.push(file.name);
+        }
+        match kind(&file.name) {
+            Some("skill") => found.skills.push(file),
+            Some(_) => found.toolsets.push(file),
+            None => {
+                let small = file.name.to_lowercase();
+                let is_near = NEARLY.iter().any(|ending| small.ends_with(ending));
+                if is_near || kind(&small).is_some() {
+                    found.nearly.push(file.name);
+                }
             }
         }
     }
     Ok(found)
+}
+
+/// What a file holds, by its name.
+fn kind(name: &str) -> Option<&'static str> {
+    let stem = name.strip_suffix(".yaml").or(name.strip_suffix(".yml"))?;
+    let kinds = ["skill", "toolset"].into_iter();
+    let mut kinds = kinds.filter(|kind| stem.strip_suffix(kind).is_some_and(|s| s.ends_with('.')));
+    kinds.next()
 }
 
 impl Directory<'_, '_> {
@@ -270,6 +290,41 @@ impl Directory<'_, '_> {
                 known,
             );
             self.reading.absorb(sub.into_problems());
+        }
+        for (file, place, path, name) in std::mem::take(&mut self.searched) {
+            if self.tools.contains_key(&name) {
+                continue;
+            }
+            let sub = self.reading.of_file(file);
+            let near = nearest_one(&name, self.tools.keys().map(String::as_str));
+            let near = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+            // Another source may bring it.
+            let message = format!("no skill has a tool `{name}`{near}; is it one of a server?");
+            sub.warn_at(place, &path, message);
+            self.reading.absorb(sub.into_problems());
+        }
+    }
+
+    /// No call may write over what a deployment is read from: neither its own files nor, in the
+    /// directory of the skills, one that would be read the next time.
+    fn spare_what_is_read(&self, dir: &Path) {
+        let own = Path::new(&**self.reading.file()).file_name();
+        let own = own.map(|name| self.reading.base_dir().join(name));
+        let read = self.reading.files();
+        for output in &self.outputs {
+            let name = output.path.file_name().unwrap_or_default();
+            let kind = kind(&name.to_string_lossy());
+            let is_next = output.path.parent() == Some(dir) && kind.is_some();
+            if is_next || own.as_ref() == Some(&output.path) || read.contains(&output.path) {
+                let sub = self.reading.of_file(Arc::clone(&output.file));
+                let message = format!(
+                    "`{}` is a file that the deployment is read from, and a call must not write \
+                     over it",
+                    output.written
+                );
+                sub.error_at(output.place, &output.at, message);
+                self.reading.absorb(sub.into_problems());
+            }
         }
     }
 

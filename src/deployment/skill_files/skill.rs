@@ -82,7 +82,7 @@ impl File<'_, '_, '_> {
             required_env,
             extract: extract
                 .iter()
-                .filter_map(|value| self.extract(value, &tools))
+                .filter_map(|value| self.extract(value))
                 .collect(),
             tools,
             defined_at: self.defined_at(name.place()),
@@ -145,37 +145,33 @@ impl File<'_, '_, '_> {
             .collect()
     }
 
-    fn extract(&self, value: &Value<'_>, tools: &[Arc<SkillTool>]) -> Option<Extract> {
+    fn extract(&mut self, value: &Value<'_>) -> Option<Extract> {
         let tool = value.get("tool")?;
         let name = tool.string()?;
-        if !tools.iter().any(|known| known.definition.name() == name) {
-            let known = tools.iter().map(|tool| tool.definition.name());
-            self.reading.unknown(
-                tool.place(),
-                &tool.path,
-                format!("this skill has no tool `{name}`"),
-                &name,
-                known,
-            );
-        }
+        self.directory.searched.push((
+            Arc::clone(self.reading.file()),
+            tool.place(),
+            tool.path.clone(),
+            name.clone(),
+        ));
         let pattern = value.get("pattern")?;
         let text = pattern.text()?;
         self.cut_by_comment(&pattern, Comment::IfJoined);
         match RegexBuilder::new(text).multi_line(true).build() {
-            Ok(compiled) if compiled.captures_len() < 2 => {
-                self.reading.error(
-                    &pattern,
-                    format!(
-                        "the pattern `{text}` has no capture; put what is to be stored in `( )`"
-                    ),
-                );
-                None
+            Ok(compiled) => {
+                if compiled.captures_len() < 2 {
+                    let message = format!(
+                        "the pattern `{text}` has no capture, so nothing will be stored; put what \
+                         is meant in `( )`"
+                    );
+                    self.reading.warn(&pattern, message);
+                }
+                Some(Extract {
+                    tool: name,
+                    pattern: compiled,
+                    store: value.get("store")?.string()?,
+                })
             }
-            Ok(compiled) => Some(Extract {
-                tool: name,
-                pattern: compiled,
-                store: value.get("store")?.string()?,
-            }),
             Err(error) => {
                 let error = error.to_string();
                 let last = error.lines().last().unwrap_or_default();

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::File;
 use super::http::HTTP;
 use super::texts::Comment;
+use super::{File, Output};
 use crate::deployment::document::{Field, Shape, Table, Value};
 use crate::deployment::{EnvValue, HINTS, read_hints};
-use crate::source::skills::{Action, Retry, SkillTool, Template};
+use crate::source::skills::{Action, Retry, SkillTool, Template, stays_inside};
 use crate::tool::{Definition, doubtful_name};
 
 /// The bound of one attempt where the file says nothing.
@@ -51,7 +51,7 @@ pub(super) static TOOL: Table = Table {
         Field::optional(
             "timeout",
             Shape::Duration { zero: false },
-            "The bound of one attempt (default: 30s).",
+            "The bound of one attempt, or of the call of an mcp tool (default: 30s).",
         ),
         Field::optional("hints", Shape::Fields(&HINTS), "Declared effects."),
         Field::optional("http", Shape::Fields(&HTTP), "The request of an http tool."),
@@ -111,6 +111,7 @@ impl File<'_, '_, '_> {
             self.cut_by_comment(&description, Comment::Any);
         }
         let (action, implied) = self.action(value, allowed)?;
+        let action_is_http = matches!(action, Action::Http(_));
         let parameters = value.get("parameters");
         if parameters.as_ref().is_some_and(|schema| !schema.is_map()) {
             return None; // reported by the shape
@@ -151,7 +152,9 @@ impl File<'_, '_, '_> {
             action,
             output_file: self.output_file(value),
             max_repeats: value.get("max_repeats").and_then(|count| count.whole()),
-            retry: value.get("retry").map(|retry| self.retry(&retry)),
+            retry: value
+                .get("retry")
+                .map(|retry| self.retry(&retry, action_is_http)),
             timeout: value
                 .get("timeout")
                 .and_then(|timeout| timeout.duration())
@@ -208,10 +211,15 @@ impl File<'_, '_, '_> {
     }
 
     /// When a call is tried again.
-    fn retry(&self, value: &Value<'_>) -> Retry {
+    fn retry(&self, value: &Value<'_>, is_http: bool) -> Retry {
         let duration = |key: &str| value.get(key).and_then(|value| value.duration());
         let attempts = value.get("max_attempts").and_then(|count| count.whole());
-        if attempts.is_none() && value.is_map() {
+        if !is_http {
+            self.reading.warn(
+                value,
+                "`retry` is for http tools; a call of an MCP server's tool is not tried again",
+            );
+        } else if attempts.is_none() && value.is_map() {
             self.reading.warn(
                 value,
                 "`retry` without `max_attempts` allows one attempt, not even a second one after \
@@ -228,7 +236,7 @@ impl File<'_, '_, '_> {
     }
 
     /// A file below the deployment, so that a skill cannot overwrite an operator's files.
-    fn output_file(&self, value: &Value<'_>) -> Option<PathBuf> {
+    fn output_file(&mut self, value: &Value<'_>) -> Option<PathBuf> {
         let file = value.get("output_file")?;
         let text = file.text()?;
         let inside = !text.starts_with('~')
@@ -246,7 +254,23 @@ impl File<'_, '_, '_> {
             );
             return None;
         }
-        Some(self.reading.base_dir().join(text).components().collect())
+        let base = self.reading.base_dir();
+        let path: PathBuf = base.join(text).components().collect();
+        // A base that is not there yet holds no links either.
+        if let Ok(false) = stays_inside(base, &path) {
+            let message =
+                format!("a link on the way to `{text}` leads out of the deployment's directory");
+            self.reading.error(&file, message);
+            return None;
+        }
+        self.directory.outputs.push(Output {
+            file: Arc::clone(self.reading.file()),
+            place: file.place(),
+            at: file.path.clone(),
+            path: path.clone(),
+            written: text.to_owned(),
+        });
+        Some(path)
     }
 
     /// Keeps the value of a variable that is used, as a secret.

@@ -23,6 +23,7 @@ mod url;
 pub use body::BodyTemplate;
 pub use library::{Found, Library, UnknownName};
 pub use model::{Action, DefinedAt, Extract, HttpTemplate, Retry, Skill, SkillTool, Toolset};
+pub(crate) use output::stays_inside;
 pub use request::{Request, RequestError, prepare};
 pub use settings::{FileServer, SkillsSettings, StoredVariable};
 pub use shelf::{FileToolRow, Shelf, SkillRow, ToolsetRow};

@@ -13,16 +13,12 @@ pub(super) fn write(base: &Path, path: &Path, body: &[u8]) -> io::Result<()> {
     let outside = || io::Error::other("it would lie outside the directory of the deployment");
     let parent = path.parent().ok_or_else(outside)?;
     let name = path.file_name().ok_or_else(outside)?;
-    // The nearest parent that exists decides before anything is created.
-    let existing = parent.ancestors().find(|dir| dir.exists());
-    let inside = |dir: &Path| -> io::Result<bool> {
-        Ok(dir.canonicalize()?.starts_with(base.canonicalize()?))
-    };
-    if !inside(existing.ok_or_else(outside)?)? {
+    // What exists decides before anything is created.
+    if !stays_inside(base, path)? {
         return Err(outside());
     }
     fs::create_dir_all(parent)?;
-    if !inside(parent)? {
+    if !stays_inside(base, path)? {
         return Err(outside());
     }
     // A new file takes the old one's place: no link is followed, and a reader never sees half.
@@ -33,6 +29,18 @@ pub(super) fn write(base: &Path, path: &Path, body: &[u8]) -> io::Result<()> {
     file.persist(parent.join(name))
         .map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Whether the directory of a file, as far as there is one, lies in `base` once links are followed.
+///
+/// # Errors
+/// When that cannot be told, because `base` is not there for one.
+pub(crate) fn stays_inside(base: &Path, path: &Path) -> io::Result<bool> {
+    let mut parents = path.ancestors().skip(1);
+    match parents.find(|dir| dir.exists()) {
+        Some(dir) => Ok(dir.canonicalize()?.starts_with(base.canonicalize()?)),
+        None => Ok(false),
+    }
 }
 
 #[cfg(test)]
