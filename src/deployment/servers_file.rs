@@ -252,7 +252,16 @@ fn read_env(
             reading.secrets().add(&found.value);
         }
         let value = found.map(|found| found.value);
-        match (text("pass"), own, value) {
+        let pass = item.get("pass").filter(|pass| {
+            let is_option = pass.text().is_some_and(|entry| entry.starts_with('-'));
+            if is_option {
+                let message = "an entry of the password store that starts with `-` would be read \
+                               as an option of `pass`";
+                reading.error(pass, message);
+            }
+            !is_option
+        });
+        match (pass.and_then(|pass| pass.string()), own, value) {
             (Some(pass), own, value) => stored.push(StoredVariable {
                 name,
                 pass,
@@ -263,6 +272,7 @@ fn read_env(
                 &item,
                 format!("the environment variable `{own}` is not set; `{name}` needs it"),
             ),
+            (None, None, _) if item.has("pass") => {} // reported above
             (None, None, _) => {
                 reading.error(&item, format!("`{name}` needs `env` or `pass`"));
             }

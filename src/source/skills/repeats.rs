@@ -12,9 +12,11 @@ use crate::tool::{ErrorKind, Part, ToolResult};
 /// is forgotten and may run again.
 const REMEMBERED: usize = 1_000;
 
-type Key = (Arc<str>, Arc<str>, String);
+/// Session, tool, what the tool does, arguments.
+type Key = (Arc<str>, Arc<str>, u64, String);
 
-/// The calls of all sessions.
+/// The calls of all sessions. Outlives a reload of the files: what is written as it was counts on,
+/// and a tool that does another thing now is another one.
 #[derive(Default)]
 pub(super) struct Repeats(Mutex<Memory>);
 
@@ -36,16 +38,22 @@ pub(super) struct Count {
 }
 
 impl Repeats {
-    /// The count of a call.
+    /// The count of a call. `action` tells what the tool does from what it did before a reload.
     pub(super) fn of(
         &self,
         session: &Arc<str>,
         tool: &Arc<str>,
+        action: u64,
         arguments: &Map<String, Value>,
     ) -> Arc<Repeated> {
         let mut sorted = Value::Object(arguments.clone());
         sorted.sort_all_objects();
-        let key = (Arc::clone(session), Arc::clone(tool), sorted.to_string());
+        let key = (
+            Arc::clone(session),
+            Arc::clone(tool),
+            action,
+            sorted.to_string(),
+        );
         let mut memory = self.0.lock();
         memory.clock += 1;
         let now = memory.clock;
@@ -149,7 +157,7 @@ mod tests {
         let repeats = Repeats::default();
         let of = |session: &str, arguments: Value| {
             let arguments = arguments.as_object().cloned().unwrap();
-            repeats.of(&session.into(), &"t".into(), &arguments)
+            repeats.of(&session.into(), &"t".into(), 7, &arguments)
         };
         let first = of("a", json!({"x": 1, "y": 2}));
         assert!(Arc::ptr_eq(&first, &of("a", json!({"y": 2, "x": 1}))));

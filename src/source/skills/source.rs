@@ -46,11 +46,21 @@ pub enum SkillsError {
     },
 }
 
+/// What a running source has beside its files.
+struct Parts {
+    name: Arc<str>,
+    place: u32,
+    repeats: Arc<Repeats>,
+    own: Option<Arc<McpSource>>,
+    secrets: Secrets,
+}
+
 /// A running skills source.
 pub struct SkillsSource {
     name: Arc<str>,
     shelf: Arc<Shelf>,
     place: u32,
+    repeats: Arc<Repeats>,
     /// The servers of the servers file, if there are any.
     own: Option<Arc<McpSource>>,
     /// What `servers` follows when there are none.
@@ -76,7 +86,14 @@ impl SkillsSource {
         let secrets = context.secrets.clone();
         let own = own_settings(&settings.servers, &secrets).await?;
         let own = own.map(|own| start_own(&name, place, own, context));
-        Self::serve(name, place, settings, registry, servers, own, secrets).await
+        let parts = Parts {
+            name,
+            place,
+            repeats: Arc::default(),
+            own,
+            secrets,
+        };
+        Self::serve(parts, settings, registry, servers).await
     }
 
     /// Tries what could fail of a start, without any effect.
@@ -115,18 +132,29 @@ impl SkillsSource {
                 None
             }
         };
-        Self::serve(name, self.place, settings, registry, servers, own, secrets).await
+        let parts = Parts {
+            name,
+            place: self.place,
+            repeats: Arc::clone(&self.repeats),
+            own,
+            secrets,
+        };
+        Self::serve(parts, settings, registry, servers).await
     }
 
     async fn serve(
-        name: Arc<str>,
-        place: u32,
+        parts: Parts,
         settings: &SkillsSettings,
         registry: &Registry,
         servers: Vec<Arc<McpSource>>,
-        own: Option<Arc<McpSource>>,
-        secrets: Secrets,
     ) -> Result<Self, SkillsError> {
+        let Parts {
+            name,
+            place,
+            repeats,
+            own,
+            secrets,
+        } = parts;
         let client = HttpClient::new()?;
         let shelf = Arc::new(Shelf::new(&name, settings, &secrets));
         let workshop = Arc::new(Workshop {
@@ -134,7 +162,7 @@ impl SkillsSource {
             library: Arc::clone(&settings.library),
             client,
             secrets,
-            repeats: Repeats::default(),
+            repeats: Arc::clone(&repeats),
             servers: servers.into_iter().chain(own.clone()).collect(),
         });
         let tools = settings.tools.iter().map(|spec| {
@@ -149,6 +177,7 @@ impl SkillsSource {
             name,
             shelf,
             place,
+            repeats,
             own,
             none: watch::Sender::default(),
         })
@@ -274,7 +303,7 @@ async fn stored(server: &str, variable: &StoredVariable) -> Result<String, Skill
 async fn pass(entry: &str) -> Result<String, String> {
     let mut command = Command::new("pass");
     command
-        .args(["show", "--", entry])
+        .args(["show", entry])
         .stdin(std::process::Stdio::null())
         .kill_on_drop(true);
     match tokio::time::timeout(PASS_TIME, command.output()).await {

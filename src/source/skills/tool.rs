@@ -1,9 +1,11 @@
 //! A tool of a skill as the executor sees it.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::http::{HttpClient, asked};
 use super::library::Library;
@@ -22,7 +24,7 @@ pub(super) struct Workshop {
     pub(super) library: Arc<Library>,
     pub(super) client: HttpClient,
     pub(super) secrets: Secrets,
-    pub(super) repeats: Repeats,
+    pub(super) repeats: Arc<Repeats>,
     /// The MCP sources whose servers the tools may name.
     pub(super) servers: Vec<Arc<McpSource>>,
 }
@@ -43,7 +45,7 @@ impl Tool for FileTool {
     }
 
     fn bounds_own_time(&self) -> bool {
-        matches!(self.spec.action, Action::Http(_))
+        true
     }
 
     fn defined_at(&self) -> Option<&str> {
@@ -67,7 +69,7 @@ impl Tool for FileTool {
             };
             let name = self.spec.definition.shared_name();
             let repeats = &self.workshop.repeats;
-            let count = repeats.of(&session, &name, &invocation.arguments);
+            let count = repeats.of(&session, &name, self.does(), &invocation.arguments);
             let mut count = count.lock().await;
             if let Some(replay) = count.replay(&name, allowed) {
                 return replay;
@@ -88,6 +90,13 @@ impl FileTool {
             None if self.spec.hints.read_only == Some(true) => None,
             None => Some((session, 0)),
         }
+    }
+
+    /// A number for what a call does, by which the calls of an edited tool are new ones.
+    fn does(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        format!("{:?}", self.spec.action).hash(&mut hasher);
+        hasher.finish()
     }
 
     async fn run(&self, invocation: Invocation) -> ToolResult {
@@ -135,7 +144,10 @@ impl FileTool {
         }
     }
 
-    async fn pass_on(&self, server: &str, tool: &str, invocation: Invocation) -> ToolResult {
+    async fn pass_on(&self, server: &str, tool: &str, mut invocation: Invocation) -> ToolResult {
+        // A bound too long to be an instant is no bound.
+        let own = Instant::now().checked_add(self.spec.timeout);
+        invocation.deadline = [invocation.deadline, own].into_iter().flatten().min();
         for source in &self.workshop.servers {
             if let Some(call) = source.call(server, tool, invocation.clone()) {
                 return call.await;
