@@ -9,6 +9,12 @@ use super::Case;
 
 const TOOL: &str = "tools: [{name: x, http: {url: 'http://x'}}]\n";
 
+const WITH_SERVER: &str = "\
+resources:
+  skills: {kind: tool.Source, impl: skills, settings: {dir: skills, mcp_servers_file: servers.yaml}}
+  tools: {kind: tool.Assembly, impl: memory, deps: {tool: skills}}
+";
+
 fn settings(case: &Case) -> SkillsSettings {
     let loaded = case.load().unwrap_or_else(|problems| panic!("{problems}"));
     match &loaded.deployment.sources[0].settings {
@@ -177,6 +183,18 @@ fn every_mistake_is_found_at_its_place() {
             &[":4:18: `../x` must be a file below"],
         ),
         (
+            "output over a skill file",
+            "a.skill.yaml",
+            skill(&format!("    output_file: skills/next.skill.yaml\n{url}")),
+            &[":4:18: `skills/next.skill.yaml` is a file that the deployment is read from"],
+        ),
+        (
+            "output over the deployment",
+            "a.skill.yaml",
+            skill(&format!("    output_file: ./deploy.yaml\n{url}")),
+            &[":4:18: `./deploy.yaml` is a file that the deployment is read from"],
+        ),
+        (
             "output absolute",
             "a.skill.yaml",
             skill(&format!("    output_file: /etc/x\n{url}")),
@@ -187,12 +205,6 @@ fn every_mistake_is_found_at_its_place() {
             "a.skill.yaml",
             format!("name: s\nextract:\n  - {{tool: x, pattern: '[bad(', store: k}}\n{TOOL}"),
             &["skills/a.skill.yaml:3:24: `[bad(` is no regular expression"],
-        ),
-        (
-            "extract of a stranger",
-            "a.skill.yaml",
-            format!("name: s\nextract:\n  - {{tool: xx, pattern: '(a)', store: k}}\n{TOOL}"),
-            &[":3:12: this skill has no tool `xx`"],
         ),
         (
             "required_env",
@@ -335,6 +347,38 @@ fn what_strict_yaml_reads_otherwise_than_it_looks_is_a_warning() {
 }
 
 #[test]
+fn a_skill_may_take_something_out_of_the_results_of_anothers_tool() {
+    let searching = "name: s2\nsystem_prompt_append: p\nextract:\n  - {tool: x, pattern: '(a)', \
+                     store: k}\n";
+    let files = [
+        ("a.skill.yaml", searching),
+        ("b.skill.yaml", &format!("name: s\n{TOOL}")),
+    ];
+    assert_eq!(Case::new(&files).problems(), [""; 0]);
+}
+
+#[test]
+fn a_link_that_leads_an_output_file_out_is_found_when_the_skill_is_read() {
+    let tool = "tools: [{name: x, output_file: out/deep/x.txt, http: {url: 'http://x'}}]\n";
+    let case = Case::new(&[("a.skill.yaml", &format!("name: s\n{tool}"))]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), case.path().join("out")).unwrap();
+    let problems = case.problems();
+    let expected = "skills/a.skill.yaml:2:32: a link on the way to `out/deep/x.txt` leads out";
+    assert!(problems[0].starts_with(expected), "{problems:#?}");
+}
+
+#[test]
+fn a_body_of_nothing_is_no_body() {
+    let text = "name: s\ntools: [{name: x, http: {url: 'http://x', body: }}]\n";
+    let settings = settings(&Case::new(&[("a.skill.yaml", text)]));
+    let Action::Http(http) = &settings.tools[0].action else {
+        panic!()
+    };
+    assert_eq!((http.method.as_str(), &http.body), ("GET", &None));
+}
+
+#[test]
 fn a_missing_directory_is_an_error_and_an_empty_one_a_warning() {
     let case = Case::new(&[]);
     assert!(case.problems()[0].contains("has no file that ends in"));
@@ -412,6 +456,24 @@ fn what_is_hardly_meant_is_a_warning_with_its_place() {
             ":4:12: warning: `retry` without `max_attempts`",
         ),
         (
+            "retry of an mcp tool",
+            "a.skill.yaml",
+            skill("    type: mcp\n    retry: {max_attempts: 2}\n    mcp: {server: gh, tool: x}\n"),
+            ":5:12: warning: `retry` is for http tools",
+        ),
+        (
+            "extract from a tool that no file has",
+            "a.skill.yaml",
+            format!("name: s\nextract:\n  - {{tool: xx, pattern: '(a)', store: k}}\n{TOOL}"),
+            ":3:12: warning: no skill has a tool `xx`; is it one of a server?",
+        ),
+        (
+            "a pattern without a capture",
+            "a.skill.yaml",
+            format!("name: s\nextract:\n  - {{tool: x, pattern: 'a', store: k}}\n{TOOL}"),
+            ":3:24: warning: the pattern `a` has no capture",
+        ),
+        (
             "a name that providers refuse",
             "a.skill.yaml",
             "name: s\ntools: [{name: 'a b', http: {url: http://x}}]\n".to_owned(),
@@ -438,7 +500,12 @@ fn what_is_hardly_meant_is_a_warning_with_its_place() {
             "`skills/A.Skill.YAML` is not read",
         ),
     ] {
-        let case = Case::new(&[(file, &text)]);
+        let case = Case::new(&[(file, &text)]).deployment(WITH_SERVER);
+        std::fs::write(
+            case.path().join("servers.yaml"),
+            "servers: [{name: gh, command: gh-mcp}]\n",
+        )
+        .unwrap();
         assert!(case.load().is_ok(), "{claim}: {:#?}", case.problems());
         let problems = case.problems();
         let found = problems.iter().any(|problem| problem.contains(expected));

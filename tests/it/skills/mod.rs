@@ -1,10 +1,14 @@
 //! Skill files from the file to the wire: read by the deployment, run by a runtime, against a real
 //! HTTP server on loopback that keeps what arrived byte for byte.
 
+mod answers;
 mod cases;
 mod fuzz;
 mod http;
 mod load;
+mod reload;
+mod repeats;
+mod requests;
 mod servers;
 mod wire;
 

@@ -79,6 +79,11 @@ fn wrong_servers_files_say_where() {
             "`T` needs `env` or `pass`",
         ),
         (
+            "an option",
+            "servers:\n  - {name: gh, command: a, env: [{name: T, pass: -c}]}\n",
+            "servers.yaml:2:50: an entry of the password store that starts with `-`",
+        ),
+        (
             "unknown key",
             "servers:\n  - {name: gh, comand: a}\n",
             "unknown key `comand`",
