@@ -111,6 +111,14 @@ pub enum StartError {
         /// The cause, with its place in the file.
         reason: String,
     },
+    /// A source that is valid could not be started.
+    #[error("cannot start source `{source_name}`: {reason}")]
+    Unstarted {
+        /// The source.
+        source_name: String,
+        /// The cause.
+        reason: String,
+    },
 }
 
 /// A running deployment.

@@ -13,7 +13,7 @@ use super::build::{self, follow_servers, task};
 use super::sources::{self, Running, World};
 use super::{Reload, StartError};
 use crate::clock::Stamp;
-use crate::deployment::{AssemblySpec, Loaded};
+use crate::deployment::{AssemblySpec, Loaded, Severity};
 use crate::executor::Executor;
 use crate::observe::{AssemblyRow, Hub, ReloadRow};
 use crate::registry::Owner;
@@ -70,8 +70,10 @@ impl Reloader {
                 (self.take_over(loaded).await, Some(files))
             }
             Ok(Err(problems)) => {
-                let problems = problems.iter().map(ToString::to_string).collect();
-                (Err(problems), None)
+                // What is only doubtful stands in no one's way.
+                let errors = problems.iter();
+                let errors = errors.filter(|problem| problem.severity == Severity::Error);
+                (Err(errors.map(ToString::to_string).collect()), None)
             }
             Err(error) => (Err(vec![format!("it cannot be read: {error}")]), None),
         };

@@ -101,9 +101,17 @@ pub(super) fn is_listed(assembly: &AssemblySpec, spec: &SourceSpec) -> bool {
 }
 
 pub(super) fn failed(spec: &SourceSpec, reason: String) -> StartError {
-    StartError::Source {
-        source_name: spec.name.clone(),
-        reason,
+    let source_name = spec.name.clone();
+    match spec.settings {
+        // Its files were found valid when they were read; what fails now is the world around them.
+        SourceSettings::Skills(_) => StartError::Unstarted {
+            source_name,
+            reason,
+        },
+        SourceSettings::Sim(_) | SourceSettings::Mcp(_) => StartError::Source {
+            source_name,
+            reason,
+        },
     }
 }
 

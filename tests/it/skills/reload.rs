@@ -198,6 +198,7 @@ async fn a_broken_edit_keeps_the_old_skill_and_tells_every_problem_at_its_place(
     bench.write(
         "a.skill.yaml",
         &good
+            .replace("tools:", "description: this # is a warning\ntools:")
             .replace("/old", "/{{old}}")
             .replace("tool: pid", "toool: pid"),
     );
@@ -214,10 +215,10 @@ async fn a_broken_edit_keeps_the_old_skill_and_tells_every_problem_at_its_place(
     assert_eq!(
         problems,
         [
-            "skills/a.skill.yaml:3:33: `tool` is missing".to_owned(),
-            "skills/a.skill.yaml:3:45: unknown key `toool` (did you mean `tool`?)".into(),
+            "skills/a.skill.yaml:4:33: `tool` is missing".to_owned(),
+            "skills/a.skill.yaml:4:45: unknown key `toool` (did you mean `tool`?)".into(),
             format!(
-                "skills/a.skill.yaml:7:{column}: `{{{{old}}}}` is no placeholder; write \
+                "skills/a.skill.yaml:8:{column}: `{{{{old}}}}` is no placeholder; write \
                  `{{{{.name}}}}` for an argument or `{{{{env:NAME}}}}` for a variable"
             ),
             "skills/b.toolset.yaml:2:9: no skill has a tool `aks` (did you mean `ask`?)".into(),

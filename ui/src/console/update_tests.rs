@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 use toolcrib::clock::Stamp;
-use toolcrib::observe::Snapshot;
+use toolcrib::observe::{ReloadRow, Snapshot};
 use toolcrib::source::ServerOrder;
 use toolcrib::tool::Call;
 
@@ -422,6 +422,26 @@ fn a_half_pressed_pair_waits_and_another_key_ends_it() {
     assert_eq!(picture(&state), last);
     press(&mut state, "k g g");
     assert!(picture(&state).contains("files"));
+}
+
+#[test]
+fn a_broken_edit_is_told_in_the_header_of_every_screen() {
+    let mut snapshot = Snapshot::clone(&normal());
+    snapshot.deployment.reload = Some(Arc::new(ReloadRow {
+        at: ago(3),
+        problems: Arc::new(["skills/a.skill.yaml:3:1: unknown key `nmae`".to_owned()]),
+        done: Arc::new([]),
+    }));
+    let snapshot = Arc::new(snapshot);
+    for width in [140, 100, 80] {
+        let state = console(&snapshot, ScreenId::Tools, (width, 24));
+        let picture = picture(&state);
+        let header = picture.lines().next().unwrap().to_owned();
+        assert!(
+            header.contains("serving  ▲ not reloaded"),
+            "{width}: {header}"
+        );
+    }
 }
 
 #[test]

@@ -89,6 +89,17 @@ fn parts(shared: &Shared) -> Vec<Part> {
             )],
         },
     ];
+    let reload = snapshot.deployment.reload.as_deref();
+    if reload.is_some_and(|reload| !reload.problems.is_empty()) {
+        // What runs is not what the files say; the overview tells the problems.
+        parts.push(Part {
+            rank: 0,
+            spans: vec![Span::styled(
+                format!("{} not reloaded", theme.mark(Health::Warning)),
+                theme.health(Health::Warning),
+            )],
+        });
+    }
     let servers = &snapshot.servers;
     let ready = servers.iter().filter(|server| server.state.is_up()).count();
     let all = servers.len();
