@@ -28,6 +28,10 @@ tools:
     type: mcp
     output_file: out/falls.txt
     mcp: {server: brittle, tool: fall}
+  - name: hangs
+    type: mcp
+    timeout: 300ms
+    mcp: {server: brittle, tool: hang}
 ";
 
 /// The server as a dependency, and out of a servers file whose command is a line of a shell.
@@ -105,6 +109,9 @@ async fn what_a_server_says_comes_through_and_one_that_falls_over_is_back_for_th
             "{claim}: an answer is an answer and not asked for again"
         );
 
+        let silent = call(&runtime, "hangs", json!({}), None).await;
+        assert_eq!(silent.error_kind, Some(ErrorKind::Timeout), "{claim}");
+
         // In a session: that nothing came of it must not be remembered as its result.
         let fallen = call(&runtime, "falls", json!({}), Some("one")).await;
         assert_eq!(fallen.error_kind, Some(ErrorKind::NotAvailable), "{claim}");
@@ -121,11 +128,82 @@ async fn what_a_server_says_comes_through_and_one_that_falls_over_is_back_for_th
         let again = call(&runtime, "falls", json!({}), Some("one")).await;
         assert!(again.replayed, "{claim}: {again:?}");
         let noted = std::fs::read_to_string(&calls).unwrap();
-        assert_eq!(noted, "boom\nfall\nfall\n", "{claim}");
+        assert_eq!(noted, "boom\nhang\nfall\nfall\n", "{claim}");
         let written = std::fs::read_to_string(place.path().join("out/falls.txt")).unwrap();
         assert_eq!(written, "stood, call 2", "{claim}: the text parts are kept");
         assert!(!place.path().join("out/refuses.txt").exists(), "{claim}");
         runtime.shutdown().await;
+    }
+}
+
+/// A server that gets its variables from a password store, and one tool that shows them.
+const STORED: &str = "\
+servers:
+  - name: echo
+    command: [sh, -c, 'printf %s \"$GITHUB_TOKEN\" > \"$HOME/got\"; exec cat']
+    env:
+      - {name: GITHUB_TOKEN, pass: forge/token, env: OWN_TOKEN}
+";
+
+#[tokio::test]
+async fn a_password_store_is_asked_first_and_the_variable_is_what_is_left() {
+    let deployment = "resources:\n  s: {kind: tool.Source, impl: skills, settings: {dir: skills, \
+                      mcp_servers_file: servers.yaml}}\n  t: {kind: tool.Assembly, impl: memory, \
+                      deps: {tool: s}}\n";
+    let path = std::env::var("PATH").unwrap();
+    for (claim, store, own, code, got) in [
+        (
+            "the store answers",
+            "[ \"$*\" = 'show forge/token' ] && printf 'from the store\\nlogin: me\\n'",
+            Some("from us"),
+            0,
+            "from the store",
+        ),
+        ("the store refuses", "exit 1", Some("from us"), 0, "from us"),
+        (
+            "the store hangs",
+            "exec sleep 60",
+            Some("from us"),
+            0,
+            "from us",
+        ),
+        ("nobody knows", "exit 1", None, 1, ""),
+    ] {
+        let mut place = Place::with(deployment);
+        place.write("skills/a.skill.yaml", "name: s\nsystem_prompt_append: x\n");
+        place.write("servers.yaml", STORED);
+        let pass = place.write("bin/pass", &format!("#!/bin/sh\n{store}\n"));
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&pass, executable).unwrap();
+        let bin = place.path().join("bin").display().to_string();
+        place = place.set("PATH", &format!("{bin}:{path}"));
+        if let Some(own) = own {
+            place = place.set("OWN_TOKEN", own);
+        }
+        let checked = place.run(&["check"]).await;
+        assert_eq!(
+            checked.code,
+            Some(0),
+            "{claim}: nothing is run to check: {checked:?}"
+        );
+        assert!(!place.path().join("got").exists());
+        let listed = place.run(&["tools", "--json", "--wait", "2s"]).await;
+        assert_eq!(listed.code, Some(code), "{claim}: {listed:?}");
+        match code {
+            0 => {
+                let found = std::fs::read_to_string(place.path().join("got")).unwrap();
+                assert_eq!(found, got, "{claim}");
+            }
+            _ => {
+                let told = &listed.stderr;
+                assert!(
+                    told.contains("`GITHUB_TOKEN` cannot be read"),
+                    "{claim}: {told}"
+                );
+                assert!(told.contains("`OWN_TOKEN` is not set"), "{claim}: {told}");
+            }
+        }
+        assert_eq!(place.left(), [""; 0], "{claim}");
     }
 }
 

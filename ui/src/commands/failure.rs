@@ -78,7 +78,11 @@ impl fmt::Display for Failure {
 
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
-        Self::Usage(error.to_string())
+        match error {
+            // `check` could not have seen it.
+            StartError::Unstarted { .. } => Self::Failed(error.to_string()),
+            _ => Self::Usage(error.to_string()),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! `brittle`: a server that falls over in the middle of a call, once, and one tool of which always
-//! refuses. For drills and tests of what a caller is told then.
+//! `brittle`: a server that falls over in the middle of a call, once; one tool of it always refuses,
+//! and one never answers. For drills and tests of what a caller is told then.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -71,10 +71,18 @@ impl Toolset for Brittle {
                 "Exit during the first call, and answer later ones.",
             ),
             tool("boom", "Refuse", "Fail with `boom`."),
+            tool("hang", "Hang", "Never answer."),
         ]
     }
 
     fn call<'a>(&'a self, tool: &'a str, _: Arguments, _: &'a Client) -> BoxFuture<'a, Outcome> {
-        async move { self.answer(tool) }.boxed()
+        async move {
+            let outcome = self.answer(tool);
+            if tool == "hang" {
+                std::future::pending::<()>().await;
+            }
+            outcome
+        }
+        .boxed()
     }
 }
