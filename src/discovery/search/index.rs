@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::synonyms::synonyms;
-use super::words::{Counts, DocId, Posting, Recent, TermId, Words, stem};
+use super::words::{Counts, DocId, Posting, Recent, TermId, WordId, Words, stem};
 use super::{Document, Field, Hit, MatchKind, Ranker, Tuning, tokens};
 
 const FIELDS: usize = Field::ALL.len();
@@ -39,7 +39,8 @@ pub struct Index {
 struct Doc {
     name: Arc<str>,
     lengths: [u32; FIELDS],
-    terms: Vec<TermId>,
+    /// Each once.
+    words: Box<[WordId]>,
 }
 
 impl fmt::Debug for Index {
@@ -57,6 +58,11 @@ struct Desk {
     counts: Vec<Counts>,
     /// The stems of the document at hand.
     touched: Vec<TermId>,
+    /// The words as written of the document at hand.
+    written: Vec<WordId>,
+    /// Per word as written, how many documents had been begun when it was last met.
+    met: Vec<u32>,
+    begun: u32,
 }
 
 /// What one word of the query looks for.
@@ -128,19 +134,31 @@ impl Index {
             recent,
             counts,
             touched,
+            written,
+            met,
+            begun,
         } = desk;
+        *begun += 1;
         document.texts(&mut |field, text| {
             tokens(text, &mut |word| {
-                let Some(term) = recent.intern(words, word) else {
+                let Some(spelled) = recent.intern(words, word) else {
                     return;
                 };
                 lengths[field as usize] += 1;
-                let at = term as usize;
+                let at = spelled.word as usize;
+                if at >= met.len() {
+                    met.resize(at + 1, 0);
+                }
+                if met[at] != *begun {
+                    met[at] = *begun;
+                    written.push(spelled.word);
+                }
+                let at = spelled.term as usize;
                 if at >= counts.len() {
                     counts.resize(at + 1, Counts::default());
                 }
                 if counts[at] == Counts::default() {
-                    touched.push(term);
+                    touched.push(spelled.term);
                 }
                 let count = &mut counts[at][field as usize];
                 *count = count.saturating_add(1);
@@ -150,7 +168,10 @@ impl Index {
             self.docs.push(None);
             (self.docs.len() - 1) as DocId
         });
-        let terms = touched.clone();
+        for word in &*written {
+            self.words.put_word(*word);
+        }
+        let written = written.drain(..).collect();
         for term in touched.drain(..) {
             let counts = std::mem::take(&mut counts[term as usize]);
             self.words.put(term, Posting { doc, counts });
@@ -163,11 +184,11 @@ impl Index {
         self.docs[doc as usize] = Some(Doc {
             name,
             lengths,
-            terms,
+            words: written,
         });
     }
 
-    /// Tells whether the dictionary has forgotten a stem with it.
+    /// Tells whether the dictionary has forgotten words with it.
     fn remove(&mut self, name: &str) -> bool {
         let Some(id) = self.by_name.remove(name) else {
             return false;
@@ -175,10 +196,7 @@ impl Index {
         let Some(doc) = self.docs[id as usize].take() else {
             return false;
         };
-        let mut forgot = false;
-        for term in doc.terms {
-            forgot |= self.words.take(term, id);
-        }
+        let forgot = self.words.take(&doc.words, id);
         for (total, length) in self.totals.iter_mut().zip(doc.lengths) {
             *total -= u64::from(length);
         }

@@ -12,6 +12,9 @@ use super::stop::STOP;
 /// A stem within the dictionary.
 pub(super) type TermId = u32;
 
+/// A word as written within the dictionary.
+pub(super) type WordId = u32;
+
 /// A document within the index.
 pub(super) type DocId = u32;
 
@@ -30,22 +33,37 @@ pub(super) struct Term {
     pub(super) stem: Arc<str>,
     /// Sorted by document.
     pub(super) postings: Vec<Posting>,
-    /// The words as written that have this stem.
-    written: Vec<Arc<str>>,
+}
+
+/// A word as written.
+#[derive(Clone, Debug, Default)]
+struct Written {
+    text: Arc<str>,
+    term: TermId,
+    /// In how many documents it stands. Kept beside the postings of its stem, since those outlive
+    /// it as long as another word of the same stem is left.
+    documents: u32,
 }
 
 /// What the dictionary knows of a word as written.
 #[derive(Clone, Copy)]
 enum Word {
     Stop,
-    Stem(TermId),
+    Known(Spelled),
+}
+
+/// A word as written, and its stem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spelled {
+    pub(super) word: WordId,
+    pub(super) term: TermId,
 }
 
 impl Word {
-    fn term(self) -> Option<TermId> {
+    fn spelled(self) -> Option<Spelled> {
         match self {
             Self::Stop => None,
-            Self::Stem(term) => Some(term),
+            Self::Known(spelled) => Some(spelled),
         }
     }
 }
@@ -57,8 +75,8 @@ const RECENT_BITS: u32 = 13;
 const SHORT: usize = 15;
 
 /// A place of [`Recent`]: the word in two halves with its length at the end, which is 0 where there
-/// is none, and its stem, which a stop word has not.
-type Seat = ([u64; 2], Option<TermId>);
+/// is none, and what it is, which a stop word has not.
+type Seat = ([u64; 2], Option<Spelled>);
 
 /// The words looked up last, before the dictionary: one place per word, and a newcomer takes it
 /// over. A dozen words make up half of every catalog; and a server that makes words collide on
@@ -73,7 +91,7 @@ impl Default for Recent {
 
 impl Recent {
     /// As [`Words::intern`].
-    pub(super) fn intern(&mut self, words: &mut Words, word: &str) -> Option<TermId> {
+    pub(super) fn intern(&mut self, words: &mut Words, word: &str) -> Option<Spelled> {
         let Some(packed) = packed(word) else {
             return words.intern(word);
         };
@@ -104,12 +122,14 @@ fn packed(word: &str) -> Option<[u64; 2]> {
     Some([half(first), half(second)])
 }
 
-/// The dictionary. Words of which no occurrence is left are forgotten, so that it does not grow
-/// while tools come and go.
+/// The dictionary. Words and stems of which no occurrence is left are forgotten, so that it does
+/// not grow while tools come and go.
 #[derive(Clone)]
 pub(super) struct Words {
     terms: Vec<Term>,
-    free: Vec<TermId>,
+    free_terms: Vec<TermId>,
+    written: Vec<Written>,
+    free_words: Vec<WordId>,
     by_stem: HashMap<Arc<str>, TermId>,
     by_word: HashMap<Arc<str>, Word>,
     /// The stems of `by_word` in order of the words, for the starts of words.
@@ -126,7 +146,9 @@ impl Default for Words {
         let stop = STOP.iter().map(|word| (Arc::from(*word), Word::Stop));
         Self {
             terms: Vec::new(),
-            free: Vec::new(),
+            free_terms: Vec::new(),
+            written: Vec::new(),
+            free_words: Vec::new(),
             by_stem: HashMap::new(),
             by_word: stop.collect(),
             in_order: BTreeMap::new(),
@@ -135,21 +157,27 @@ impl Default for Words {
 }
 
 impl Words {
-    /// The stem of a word as written, made if it is new; `None` for a stop word.
-    pub(super) fn intern(&mut self, word: &str) -> Option<TermId> {
+    /// A word as written with its stem, made if it is new; `None` for a stop word.
+    pub(super) fn intern(&mut self, word: &str) -> Option<Spelled> {
         if let Some(known) = self.by_word.get(word) {
-            return known.term();
+            return known.spelled();
         }
         let stem = stem(word);
-        let id = match self.by_stem.get(stem.as_str()) {
+        let term = match self.by_stem.get(stem.as_str()) {
             Some(id) => *id,
             None => self.add_term(stem.into()),
         };
-        let word: Arc<str> = word.into();
-        self.terms[id as usize].written.push(Arc::clone(&word));
-        self.in_order.insert(Arc::clone(&word), id);
-        self.by_word.insert(word, Word::Stem(id));
-        Some(id)
+        let text: Arc<str> = word.into();
+        let written = Written {
+            text: Arc::clone(&text),
+            term,
+            documents: 0,
+        };
+        let word = seat(&mut self.written, &mut self.free_words, written);
+        let spelled = Spelled { word, term };
+        self.in_order.insert(Arc::clone(&text), term);
+        self.by_word.insert(text, Word::Known(spelled));
+        Some(spelled)
     }
 
     /// Whether a word says nothing.
@@ -160,7 +188,7 @@ impl Words {
     /// The stem of a word, if it occurs anywhere.
     pub(super) fn find(&self, word: &str) -> Option<TermId> {
         match self.by_word.get(word) {
-            Some(known) => known.term(),
+            Some(known) => known.spelled().map(|known| known.term),
             None => self.by_stem.get(stem(word).as_str()).copied(),
         }
     }
@@ -190,29 +218,52 @@ impl Words {
         }
     }
 
-    /// Takes an occurrence back, and the stem with it if it was the last; tells whether it was.
-    pub(super) fn take(&mut self, id: TermId, doc: DocId) -> bool {
-        let term = &mut self.terms[id as usize];
-        if let Ok(place) = term.postings.binary_search_by_key(&doc, |known| known.doc) {
-            term.postings.remove(place);
+    /// Notes that a word as written occurs in one document more.
+    pub(super) fn put_word(&mut self, id: WordId) {
+        self.written[id as usize].documents += 1;
+    }
+
+    /// Takes the words of a document back: those that no other document has are forgotten, and the
+    /// stems that are left without a document. Tells whether anything was forgotten.
+    pub(super) fn take(&mut self, words: &[WordId], doc: DocId) -> bool {
+        let mut forgot = false;
+        for &word in words {
+            let term = self.written[word as usize].term;
+            forgot |= self.take_word(word);
+            let postings = &mut self.terms[term as usize].postings;
+            if let Ok(place) = postings.binary_search_by_key(&doc, |known| known.doc) {
+                postings.remove(place);
+                if postings.is_empty() {
+                    self.forget_term(term);
+                }
+            }
         }
-        if !term.postings.is_empty() {
+        forgot
+    }
+
+    fn take_word(&mut self, id: WordId) -> bool {
+        let written = &mut self.written[id as usize];
+        written.documents -= 1;
+        if written.documents > 0 {
             return false;
         }
-        let term = std::mem::take(term);
-        self.by_stem.remove(&term.stem);
-        for word in &term.written {
-            self.by_word.remove(word);
-            self.in_order.remove(word);
-        }
-        self.free.push(id);
+        let text = std::mem::take(&mut written.text);
+        self.by_word.remove(&text);
+        self.in_order.remove(&text);
+        self.free_words.push(id);
         true
     }
 
-    /// How many stems there are.
+    fn forget_term(&mut self, id: TermId) {
+        let term = std::mem::take(&mut self.terms[id as usize]);
+        self.by_stem.remove(&term.stem);
+        self.free_terms.push(id);
+    }
+
+    /// How many stems and how many words as written there are.
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.by_stem.len()
+    pub(super) fn len(&self) -> (usize, usize) {
+        (self.by_stem.len(), self.in_order.len())
     }
 
     fn add_term(&mut self, stem: Arc<str>) -> TermId {
@@ -220,17 +271,22 @@ impl Words {
             stem: Arc::clone(&stem),
             ..Term::default()
         };
-        let id = match self.free.pop() {
-            Some(id) => {
-                self.terms[id as usize] = term;
-                id
-            }
-            None => {
-                self.terms.push(term);
-                (self.terms.len() - 1) as TermId
-            }
-        };
+        let id = seat(&mut self.terms, &mut self.free_terms, term);
         self.by_stem.insert(stem, id);
         id
+    }
+}
+
+/// Puts something on a free place, or on a new one, and gives its number.
+fn seat<T>(places: &mut Vec<T>, free: &mut Vec<u32>, one: T) -> u32 {
+    match free.pop() {
+        Some(id) => {
+            places[id as usize] = one;
+            id
+        }
+        None => {
+            places.push(one);
+            (places.len() - 1) as u32
+        }
     }
 }
