@@ -120,8 +120,8 @@ fn index_of(set: &str) -> Arc<Index> {
 /// when it gets better; a drop of more than half a hundredth fails.
 #[test]
 fn the_ranking_does_not_get_worse() {
-    const RECALL5: f64 = 0.671;
-    const NDCG10: f64 = 0.622;
+    const RECALL5: f64 = 0.683;
+    const NDCG10: f64 = 0.629;
     const ROOM: f64 = 0.005;
     let live: Vec<LabelledQuery> = lines("livemcp/queries.jsonl");
     let (agent, task): (Vec<_>, Vec<_>) = live.into_iter().partition(|q| q.id.contains("agent"));

@@ -31,10 +31,10 @@ impl Default for Tuning {
     fn default() -> Self {
         let field = |weight, length| FieldTuning { weight, length };
         Self {
-            k1: 2.0,
+            k1: 3.0,
             fields: [
                 field(3.0, 0.3),
-                field(2.0, 0.3),
+                field(3.0, 0.3),
                 field(1.5, 0.3),
                 field(1.0, 0.6),
                 field(0.5, 0.75),
