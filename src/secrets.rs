@@ -78,6 +78,22 @@ impl Secrets {
         masked
     }
 
+    /// As [`Secrets::mask_json`]; `None` if there is no secret in it.
+    pub(crate) fn mask_changed(&self, value: &serde_json::Value) -> Option<serde_json::Value> {
+        self.is_in(value).then(|| self.mask_json(value))
+    }
+
+    fn is_in(&self, value: &serde_json::Value) -> bool {
+        use serde_json::Value;
+        let has = |text: &str| matches!(self.mask(text), Cow::Owned(_));
+        match value {
+            Value::String(text) => has(text),
+            Value::Array(items) => items.iter().any(|item| self.is_in(item)),
+            Value::Object(map) => map.iter().any(|(key, item)| has(key) || self.is_in(item)),
+            _ => false,
+        }
+    }
+
     /// The value with every string in it masked, keys included.
     pub fn mask_json(&self, value: &serde_json::Value) -> serde_json::Value {
         use serde_json::Value;
@@ -89,14 +105,6 @@ impl Secrets {
                 .map(|(key, item)| (self.mask(key).into_owned(), self.mask_json(item)))
                 .collect(),
             other => other.clone(),
-        }
-    }
-
-    /// Adds what another set holds now.
-    pub fn take_over(&self, other: &Self) {
-        let values = other.0.read().clone();
-        for value in values {
-            self.add(&value);
         }
     }
 

@@ -106,6 +106,10 @@ impl Hub {
 
     /// Keeps a change of the registry and tells of it.
     pub fn catalog_changed(&self, diff: Arc<CatalogDiff>) {
+        let diff = match self.secrets.is_empty() {
+            true => diff,
+            false => Arc::new(diff.masked(&self.secrets)),
+        };
         let change = Arc::new(CatalogChange {
             at: Stamp::now(),
             diff,

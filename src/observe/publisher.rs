@@ -21,6 +21,7 @@ use crate::discovery::{Exposures, Mode};
 use crate::executor::{Executor, InFlight};
 use crate::middleware::{Approvals, LayerStatus};
 use crate::registry::{Catalog, Entry};
+use crate::secrets::Secrets;
 use crate::session::{BudgetUse, Directory, Discovery, SessionRow, SessionStatus};
 use crate::source::mcp::{PendingQuestion, Questions};
 use crate::source::{ServerRows, ServerState, Source, SourceSet};
@@ -78,7 +79,7 @@ impl Publisher {
     pub fn new(feed: Feed) -> Self {
         let view = feed.hub.view();
         let shown = Shown::now(&feed);
-        let rows = Rows::new(&shown, &feed.discovery.overruled());
+        let rows = Rows::new(&shown, &feed);
         let hub_version = view.version;
         let mut lints = Lints::default();
         let first = assemble(&feed, &shown.catalog, view, rows, 0, &mut lints);
@@ -125,7 +126,7 @@ impl Publisher {
                 sources: Arc::clone(&last.sources),
             }
         } else {
-            Rows::new(&shown, &self.feed.discovery.overruled())
+            Rows::new(&shown, &self.feed)
         };
         let open = self.feed.discovery.open_sessions();
         self.feed.hub.keep_sessions(|name| open.contains(name));
@@ -304,7 +305,9 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(shown: &Shown, overruled: &BTreeMap<Arc<str>, Mode>) -> Self {
+    fn new(shown: &Shown, feed: &Feed) -> Self {
+        let overruled = feed.discovery.overruled();
+        let secrets = feed.hub.secrets();
         let catalog = &shown.catalog;
         let exposures = &shown.exposures;
         let mode = |name: &str| exposures.get(name).map_or(Mode::Always, |tool| tool.mode);
@@ -322,7 +325,7 @@ impl Rows {
                 .entries()
                 .map(|entry| {
                     let name = entry.definition.name();
-                    tool_row(entry, mode(name), overruled.get(name).copied())
+                    tool_row(entry, mode(name), overruled.get(name).copied(), secrets)
                 })
                 .collect(),
             sources: sources.collect(),
@@ -330,10 +333,9 @@ impl Rows {
     }
 }
 
-fn tool_row(entry: &Entry, exposure: Mode, overruled: Option<Mode>) -> ToolRow {
-    let definition = &entry.definition;
+fn tool_row(entry: &Entry, exposure: Mode, overruled: Option<Mode>, secrets: &Secrets) -> ToolRow {
+    let definition = entry.definition.masked(secrets);
     ToolRow {
-        definition: definition.clone(),
         owner: entry.owner.clone(),
         exposure,
         exposure_overruled: overruled,
@@ -341,6 +343,7 @@ fn tool_row(entry: &Entry, exposure: Mode, overruled: Option<Mode>) -> ToolRow {
         hints: entry.tool.hints(),
         definition_hash: definition.hash().into(),
         title: definition.title().map(Into::into),
+        definition,
         original_name: entry.tool.original_name().map(Into::into),
         defined_at: entry.tool.defined_at().map(Into::into),
         placeholder: entry

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Owner, Refusal};
+use crate::secrets::Secrets;
 use crate::tool::Definition;
 
 /// A definition that was replaced in place.
@@ -53,6 +54,19 @@ pub struct CatalogDiff {
 }
 
 impl CatalogDiff {
+    /// The difference as it may be shown: with the secrets masked in the definitions.
+    pub(crate) fn masked(&self, secrets: &Secrets) -> Self {
+        let masked = |change: &DefinitionChange| DefinitionChange {
+            name: Arc::clone(&change.name),
+            before: change.before.masked(secrets),
+            after: change.after.masked(secrets),
+        };
+        Self {
+            changed: self.changed.iter().map(masked).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Whether nothing changed that a reader could see.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty()

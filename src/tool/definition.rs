@@ -1,11 +1,14 @@
 //! A tool's definition, its size and its hash.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+
+use crate::secrets::Secrets;
 
 /// Name, description and input schema of a tool: what a model is sent. Cheap to clone; size and
 /// hash are computed once, when it is made (rule 4.7).
@@ -151,6 +154,28 @@ impl Definition {
         wire_json(&self.0.name, &self.0.description, &self.0.input_schema)
     }
 
+    /// The definition as it may be shown: with the secrets masked in title, description and schema.
+    /// Name, size and hash stay those of what the tool came with.
+    pub(crate) fn masked(&self, secrets: &Secrets) -> Self {
+        let title = self.title().map(|title| secrets.mask(title));
+        let description = secrets.mask(self.description());
+        let input_schema = secrets.mask_changed(self.input_schema());
+        let is_clean = matches!(title, None | Some(Cow::Borrowed(_)))
+            && matches!(description, Cow::Borrowed(_))
+            && input_schema.is_none();
+        if is_clean {
+            return self.clone();
+        }
+        Self(Arc::new(Inner {
+            name: self.shared_name(),
+            title: title.map(Cow::into_owned),
+            description: description.into_owned(),
+            input_schema: input_schema.unwrap_or_else(|| self.input_schema().clone()),
+            bytes: self.bytes(),
+            hash: self.hash().to_owned(),
+        }))
+    }
+
     /// The same definition under another name.
     pub fn renamed(&self, name: impl Into<Arc<str>>) -> Result<Self, InvalidDefinition> {
         Self::with_title(
@@ -258,6 +283,29 @@ mod tests {
             one,
             Definition::new("a", "e", json!({"type": "object", "x": {"a": 1, "b": 2}}))
         );
+    }
+
+    #[test]
+    fn a_shown_definition_has_no_secret_and_keeps_its_size_and_hash() {
+        let secrets = Secrets::default();
+        secrets.add("hunter22");
+        let schema = json!({"type": "object", "properties": {"k": {"default": "hunter22"}}});
+        let came = Definition::with_title(
+            "a",
+            Some("as hunter22".into()),
+            "logged in as hunter22",
+            schema,
+        )
+        .unwrap();
+        let shown = came.masked(&secrets);
+        assert_eq!(
+            shown.wire_json(),
+            r#"{"name":"a","description":"logged in as ••••","inputSchema":{"type":"object","properties":{"k":{"default":"••••"}}}}"#
+        );
+        assert_eq!(shown.title(), Some("as ••••"));
+        assert_eq!((shown.bytes(), shown.hash()), (came.bytes(), came.hash()));
+        let clean = Definition::new("b", "nothing", json!({})).unwrap();
+        assert!(Arc::ptr_eq(&clean.0, &clean.masked(&secrets).0));
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Sessions {
                 interval,
                 reply,
             } => {
-                self.secrets.take_over(&scenario.secrets);
+                self.secrets.absorb(&scenario.secrets);
                 let plan = stage::Plan {
                     scenario: *scenario,
                     pace,

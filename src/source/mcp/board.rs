@@ -180,7 +180,13 @@ impl Board {
 
     pub(super) fn listed(&mut self, tools: usize, held: Vec<HeldTool>, warnings: Vec<String>) {
         self.status.tools = tools;
-        self.status.held = held.into();
+        self.status.held = held
+            .into_iter()
+            .map(|tool| HeldTool {
+                definition: tool.definition.masked(&self.secrets),
+                accepted: tool.accepted.map(|known| known.masked(&self.secrets)),
+            })
+            .collect();
         self.status.proofs.tools = Some(Stamp::now());
         self.listed = warnings;
         self.show_warnings();
