@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::scenario::Trace;
 use crate::session::{RoundReport, SessionId, SessionKind};
 use crate::tool::Call;
 
@@ -35,8 +34,6 @@ pub enum SessionOrder {
     Release(Arc<str>),
     /// How its scenario is to go on.
     Pace(Pace),
-    /// What its scenario has come to so far.
-    Trace,
     /// End it; its record stays for a while. One that has ended is forgotten.
     Close,
 }
@@ -46,8 +43,6 @@ pub enum SessionOrder {
 pub enum SessionAnswer {
     /// Of a batch.
     Ran(Box<RoundReport>),
-    /// Of [`SessionOrder::Trace`].
-    Trace(Box<Trace>),
     /// Of all others: a sentence that says what was done.
     Done(String),
 }

@@ -52,15 +52,6 @@ impl Player {
         self.driver.enlist(listing);
     }
 
-    /// What has been played so far; the same as [`Player::finish`] would give.
-    pub fn trace(&self) -> Trace {
-        Trace {
-            scenario: Arc::clone(&self.scenario.name),
-            rounds: self.rounds.clone(),
-            missed: self.missed.clone(),
-        }
-    }
-
     /// The session that it plays in.
     pub fn driver(&self) -> &SessionDriver {
         &self.driver

@@ -1,20 +1,20 @@
-//! What a scenario came to; its JSON is that of the command.
+//! What a scenario came to, or any other session; its JSON is that of the command `play`.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::Miss;
-use crate::discovery::session::{CallEnd, RoundRecord};
+use crate::discovery::session::{CallEnd, CallNote, RoundRecord};
 use crate::discovery::tool_search::SearchAnswer;
 use crate::discovery::{BudgetSettings, PoolSettings, Why};
-use crate::session::{CallReport, RoundReport};
+use crate::session::{CallReport, RoundReport, SessionRow};
 use crate::tool::{CallId, ErrorKind, Part};
 
 /// A played scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trace {
-    /// The file as the operator named it.
+    /// The file as the operator named it; the name of the session where none was played.
     pub scenario: Arc<str>,
     /// The rounds, counted from 1.
     pub rounds: Vec<TraceRound>,
@@ -92,8 +92,9 @@ pub struct TraceCall {
     pub outcome: &'static str,
     /// Set exactly when the outcome is `error`.
     pub error_kind: Option<ErrorKind>,
-    /// What the caller got.
-    pub content: Vec<Part>,
+    /// What the caller got; absent in the trace of a recorded session, which does not keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<Part>>,
 }
 
 /// A search.
@@ -157,9 +158,42 @@ pub struct TraceEvicted {
     pub reason: &'static str,
 }
 
+impl Trace {
+    /// The trace of a session, of any kind: its rounds that are kept and have ended, with secrets
+    /// masked as the row has them.
+    pub fn of(row: &SessionRow) -> Self {
+        let play = row.play.as_deref();
+        let mut trace = Self {
+            scenario: Arc::clone(play.map_or(&row.name, |play| &play.scenario)),
+            rounds: Vec::new(),
+            missed: Vec::new(),
+        };
+        for record in row.rounds().filter(|record| record.complete) {
+            let mut played = play.map_or([].as_slice(), |play| &play.played).iter();
+            let played = played.find(|played| played.round == record.round);
+            let checks = played.map_or([].as_slice(), |played| &played.checks);
+            let missed = checks.iter().filter(|check| !check.met);
+            trace.missed.extend(missed.map(|check| Miss {
+                round: record.round,
+                what: check.what,
+                expected: check.expected.clone(),
+                actual: check.actual.clone(),
+            }));
+            let note = played.and_then(|played| played.note.clone());
+            let calls = record.calls.iter().map(TraceCall::recorded).collect();
+            trace.rounds.push(TraceRound::of(record, note, calls));
+        }
+        trace
+    }
+}
+
 impl TraceRound {
     pub(super) fn new(report: &RoundReport, note: Option<Arc<str>>) -> Self {
-        let record = &*report.record;
+        let calls = report.calls.iter().map(TraceCall::new).collect();
+        Self::of(&report.record, note, calls)
+    }
+
+    fn of(record: &RoundRecord, note: Option<Arc<str>>, calls: Vec<TraceCall>) -> Self {
         Self {
             round: record.round,
             note,
@@ -167,7 +201,7 @@ impl TraceRound {
             visible_bytes: record.visible.bytes,
             budget: budget(record.visible.budget),
             withheld: withheld(record),
-            calls: report.calls.iter().map(TraceCall::new).collect(),
+            calls,
             searches: record.searches.iter().map(TraceSearch::new).collect(),
             pool: pool(record),
             evicted: record
@@ -230,17 +264,26 @@ fn pool(record: &RoundRecord) -> TracePool {
 
 impl TraceCall {
     fn new(report: &CallReport) -> Self {
-        let (outcome, error_kind) = match report.end {
+        let content = Some(report.result.parts.clone());
+        Self::of(&report.tool, &report.id, report.end, content)
+    }
+
+    fn recorded(note: &CallNote) -> Self {
+        Self::of(&note.tool, &note.id, note.end, None)
+    }
+
+    fn of(tool: &Arc<str>, id: &CallId, end: CallEnd, content: Option<Vec<Part>>) -> Self {
+        let (outcome, error_kind) = match end {
             CallEnd::Ok => ("ok", None),
             CallEnd::Error(kind) => ("error", Some(kind)),
             CallEnd::UndefinedTool => ("undefined_tool", None),
         };
         Self {
-            tool: Arc::clone(&report.tool),
-            call_id: report.id.clone(),
+            tool: Arc::clone(tool),
+            call_id: id.clone(),
             outcome,
             error_kind,
-            content: report.result.parts.clone(),
+            content,
         }
     }
 }

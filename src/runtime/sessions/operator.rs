@@ -84,7 +84,7 @@ async fn obey(driver: &mut SessionDriver, order: SessionOrder) -> Result<String,
                 false => format!("`{name}` was not required"),
             })
         }
-        SessionOrder::Pace(_) | SessionOrder::Trace => Err(SessionError::NoPlay),
+        SessionOrder::Pace(_) => Err(SessionError::NoPlay),
         // The service and the loop above have those.
         SessionOrder::Close | SessionOrder::Batch(_) => Err(SessionError::Closed),
     }

@@ -96,10 +96,6 @@ async fn meanwhile<T>(
             biased;
             ask = asks.recv() => match ask? {
                 Ask::See => {}
-                // What has been played is known between two rounds only.
-                Ask::Order(SessionOrder::Trace, reply) => {
-                    let _ = reply.send(Err(SessionError::Busy(1)));
-                }
                 Ask::Order(order, reply) => {
                     let _ = reply.send(show.obey(&order));
                 }
@@ -119,10 +115,6 @@ async fn play(player: &mut Player, asks: &mut mpsc::Receiver<Ask>, show: &mut Sh
             ask = asks.recv() => match ask {
                 None => return,
                 Some(Ask::See) => {}
-                Some(Ask::Order(SessionOrder::Trace, reply)) => {
-                    let trace = Box::new(player.trace());
-                    let _ = reply.send(Ok(SessionAnswer::Trace(trace)));
-                }
                 Some(Ask::Order(order, reply)) => {
                     let _ = reply.send(show.obey(&order));
                 }

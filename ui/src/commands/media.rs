@@ -77,7 +77,7 @@ fn write_each<'p>(
 }
 
 /// The tool's name as the beginning of a file name anywhere.
-fn stem(tool: &str) -> String {
+pub(crate) fn stem(tool: &str) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || c == '-' {
             c

@@ -109,7 +109,7 @@ fn of_round(round: &TraceRound, look: &Look) -> Vec<String> {
     // What a search found has been told already.
     let searched = |call: &TraceCall| call.outcome == "ok" && *call.tool == *TOOL_SEARCH;
     for call in round.calls.iter().filter(|call| !searched(call)) {
-        let text = call.content.iter().find_map(|part| match part {
+        let text = call.content.iter().flatten().find_map(|part| match part {
             Part::Text(text) => Some(text.lines().next().unwrap_or_default()),
             _ => None,
         });

@@ -317,9 +317,6 @@ async fn session(
             answer.map(|answer| match answer {
                 SessionAnswer::Ran(report) => SessionDone::Ran(report),
                 SessionAnswer::Done(done) => SessionDone::Said(done),
-                SessionAnswer::Trace(trace) => {
-                    SessionDone::Said(format!("{} rounds were played", trace.rounds.len()))
-                }
             })
         }
         SessionCommand::Expose(tool, mode) => {

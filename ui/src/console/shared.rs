@@ -242,6 +242,12 @@ impl Shared {
         self.now
     }
 
+    /// This moment as a part of a file's name.
+    pub(crate) fn file_stamp(&self) -> String {
+        let zoned = self.now.wall.to_zoned(self.options.zone.clone());
+        zoned.strftime("%Y%m%d-%H%M%S").to_string()
+    }
+
     /// Since when the view is frozen.
     pub(crate) fn frozen(&self) -> Option<Stamp> {
         self.frozen

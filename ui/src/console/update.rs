@@ -108,14 +108,8 @@ fn run(state: &mut State, row: &Binding) {
         }
         Action::Save => {
             let text = screen_text(state);
-            let at = state.shared.real_now().wall;
-            let stamp = at
-                .to_zoned(state.shared.options.zone.clone())
-                .strftime("%Y%m%d-%H%M%S");
-            let name = format!(
-                "toolcrib-{}-{stamp}.txt",
-                state.screen.title().to_lowercase()
-            );
+            let title = state.screen.title().to_lowercase();
+            let name = format!("toolcrib-{title}-{}.txt", state.shared.file_stamp());
             state.shared.order_save(name, text);
         }
         Action::Approvals => state.shared.request(Request::Approvals),

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use toolcrib::control::{Pace, SessionOrder};
 use toolcrib::discovery::TOOL_SEARCH;
+use toolcrib::scenario::Trace;
 use toolcrib::session::{PlayState, SessionId, SessionKind, SessionRow, SessionStatus};
 
 use super::Sessions;
+use crate::commands::media;
 use crate::console::command::SessionCommand;
 use crate::console::keymap::Action;
 use crate::console::shared::{Deed, Prompted, Request, Shared};
@@ -153,6 +155,19 @@ impl Sessions {
             }
             _ => {}
         }
+    }
+
+    /// Writes the record of the session as `toolcrib play --json` prints one.
+    pub(super) fn export(&self, shared: &mut Shared) {
+        let Some(row) = self.row(shared) else { return };
+        let trace = Trace::of(row);
+        let json = serde_json::to_string_pretty(&trace).unwrap_or_default();
+        let name = format!(
+            "toolcrib-session-{}-{}.json",
+            media::stem(&row.name),
+            shared.file_stamp()
+        );
+        shared.order_save_files(vec![(name, json + "\n")], None);
     }
 
     /// The form for the selected tool; for `tool_search` its query is all there is to ask.

@@ -94,6 +94,7 @@ fn why_tells_the_chain_of_the_selected_tool_and_follows_the_selection() {
             "budget",
         ],
     );
+    insta::assert_snapshot!("why", body(&state));
     press(&mut state, "tab k");
     assert!(
         body(&state).contains("tool_search is sent"),
@@ -112,6 +113,7 @@ fn why_not_is_asked_by_name_with_completion() {
     shows(&state, &["tool: mail", "mail__send"]);
     press(&mut state, "enter");
     shows(&state, &["mail__send is not sent in", "kept", "idle since"]);
+    insta::assert_snapshot!("why_not", body(&state));
     press(&mut state, "enter");
     type_in(&mut state, "web fetch");
     press(&mut state, "enter");
@@ -134,11 +136,8 @@ fn why_fits_every_size() {
         press(&mut state, "o enter");
         type_in(&mut state, "mail");
         press(&mut state, "enter");
-        assert!(
-            body(&state).contains("is not sent in"),
-            "{name}: {}",
-            body(&state)
-        );
+        shows(&state, &["is not sent in"]);
+        insta::assert_snapshot!(format!("why_not_{name}"), body(&state));
     }
 }
 
@@ -152,6 +151,7 @@ fn a_search_is_explained_while_it_is_typed_with_near_misses() {
     press(&mut state, "enter");
     type_in(&mut state, " fetch a page");
     shows(&state, &["web__fetch", "below the limit of 2"]);
+    insta::assert_snapshot!("explained", body(&state));
     let mut small = opened(&bench.snapshot(), TINY);
     press(&mut small, "x");
     type_in(&mut small, "cut");
@@ -185,6 +185,7 @@ fn other_settings_are_tried_round_by_round() {
         &state,
         &["4 of 5 rounds differ", "missed video__cut", "the same"],
     );
+    insta::assert_snapshot!("other_settings", body(&state));
     press_and_play(&mut state, "+ j j j j - G");
     shows(&state, &["4 of 5 rounds differ"]);
     round(&mut driver, &[]);

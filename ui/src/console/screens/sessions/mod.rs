@@ -343,6 +343,7 @@ impl Screen for Sessions {
             | Action::CloseSession => self.can_order(action, shared),
             Action::Describe => open && self.registered_tool(shared).is_some(),
             Action::Copy => any,
+            Action::Export => rounds.is_some_and(|(_, row)| row.rounds().any(|r| r.complete)),
             Action::Why | Action::ExplainSearch | Action::WhatIf => looked.is_some_and(|looked| {
                 open && lens::open(action, &self.sight(looked, shared)).is_some()
             }),
@@ -411,6 +412,7 @@ impl Screen for Sessions {
                 }
             }
             Action::Why | Action::ExplainSearch | Action::WhatIf => self.open_lens(action, shared),
+            Action::Export => self.export(shared),
             other => self.order(other, shared),
         }
     }

@@ -200,6 +200,28 @@ fn without_colour_and_unicode_everything_still_has_a_word() {
     insta::assert_snapshot!("ascii", shown);
 }
 
+#[test]
+fn the_record_of_a_session_is_written_as_a_trace() {
+    let bench = Bench::usual();
+    let _driver = playing(&bench, PlayState::Paused);
+    let mut state = sessions(&bench.snapshot(), WIDE);
+    let commands = press(&mut state, "E");
+    let [Command::SaveFiles { files, .. }] = &commands[..] else {
+        panic!("{commands:?}");
+    };
+    let (name, text) = &files[0];
+    assert!(
+        name.starts_with("toolcrib-session-first-discovery-"),
+        "{name}"
+    );
+    let trace: serde_json::Value = serde_json::from_str(text).unwrap();
+    assert_eq!(trace["scenario"], "first-discovery.yaml");
+    let round = &trace["rounds"][0];
+    assert_eq!(round["searches"][0]["exposed"], json!(["files__read_file"]));
+    assert_eq!(round["calls"][0]["outcome"], "ok");
+    assert_eq!(trace["missed"][0]["round"], 2);
+}
+
 /// The orders that pressing keys led to, as they are told in debug output.
 fn orders(commands: Vec<Command>) -> Vec<String> {
     let orders = commands.into_iter().filter_map(|command| match command {

@@ -275,12 +275,7 @@ fn export_shown(screen: &Telemetry, shared: &mut Shared) {
     };
     let data = export::data(&snapshot, now.at);
     let json = serde_json::to_string_pretty(&data).unwrap_or_default();
-    let stamp = shared
-        .real_now()
-        .wall
-        .to_zoned(shared.options.zone.clone())
-        .strftime("%Y%m%d-%H%M%S")
-        .to_string();
+    let stamp = shared.file_stamp();
     let audit = export::audit_file(&snapshot).map(ToOwned::to_owned);
     shared.order_save_files(
         vec![

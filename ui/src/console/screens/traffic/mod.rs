@@ -273,8 +273,7 @@ impl Traffic {
             .iter()
             .filter_map(|number| rows.get(*number).cloned())
             .collect();
-        let zoned = shared.real_now().wall.to_zoned(shared.options.zone.clone());
-        let name = format!("toolcrib-traffic-{}.jsonl", zoned.strftime("%Y%m%d-%H%M%S"));
+        let name = format!("toolcrib-traffic-{}.jsonl", shared.file_stamp());
         shared.order_save_frames(name, frames);
     }
 }
