@@ -1,5 +1,8 @@
 //! What came from the environment is seen nowhere but in results (rule 10.3).
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
 use crate::place::{PROGRAM, Place};
 
 const SECRET: &str = "hunter2-is-secret";
@@ -81,4 +84,92 @@ async fn a_variable_that_is_not_set_is_named_with_its_place() {
         first.starts_with("toolcrib.yaml:7:") && first.contains("`TOKEN`"),
         "{first}"
     );
+}
+
+/// Refuses every request with a body that is what came in, and gives its address.
+async fn echo() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut seen = Vec::new();
+            // The body of these requests ends with a brace, and nothing else of them does.
+            while !seen.ends_with(b"}") {
+                if stream.read_buf(&mut seen).await.unwrap_or(0) == 0 {
+                    break;
+                }
+            }
+            let head = format!("HTTP/1.1 500 x\r\nContent-Length: {}\r\n\r\n", seen.len());
+            let _ = stream.write_all(&[head.as_bytes(), &seen].concat()).await;
+        }
+    });
+    url
+}
+
+/// A variable of a skill file, in every place of a request, and sent back in every form.
+#[tokio::test]
+async fn a_variable_of_a_skill_is_in_no_error_log_audit_line_or_screen() {
+    const KEY: &str = "s3k/r&t +\u{fc}\"<x";
+    let url = echo().await;
+    let place = Place::with(
+        "resources:\n  s: {kind: tool.Source, impl: skills, settings: {dir: skills}}\n  t:\n    \
+         kind: tool.Assembly\n    impl: middleware\n    deps: {tool: s}\n    settings: \
+         {middlewares: {audit: {file: audit.jsonl}}}\n",
+    )
+    .set("KEY", KEY);
+    place.write(
+        "skills/a.skill.yaml",
+        &format!(
+            "name: s\ntools:\n  - name: poke\n    http:\n      url: \
+             {url}/{{{{env:KEY}}}}/{{{{.a}}}}?k={{{{env:KEY}}}}\n      headers: {{X-Key: \
+             '{{{{env:KEY}}}}'}}\n      body: {{key: {{{{env:KEY}}}}, a: {{{{.a}}}}}}\n  - name: \
+             nobody\n    http: {{url: 'http://127.0.0.1:1/?k={{{{env:KEY}}}}'}}\n"
+        ),
+    );
+    // Whatever is written of it begins so.
+    let hidden = |claim: &str, text: &str| assert!(!text.contains("s3k"), "{claim}: {text}");
+    for (args, code) in [
+        (&["check", "--json"][..], 0),
+        (&["call", "poke", "--arg", "a=x", "--json", "-vvv"], 1),
+        (&["call", "nobody", "-vvv"], 1),
+        (
+            &[
+                "call",
+                "poke",
+                "--arg",
+                &format!("a={KEY}"),
+                "--log-file",
+                "log.txt",
+                "-vvv",
+            ],
+            1,
+        ),
+        (&["tools", "--json"], 0),
+        (&["view", "tools", "--json"], 0),
+        (&["view", "logs"], 0),
+    ] {
+        let ended = place.run(args).await;
+        let claim = format!("{args:?}");
+        assert_eq!(ended.code, Some(code), "{claim}: {ended:?}");
+        hidden(&claim, &ended.stdout);
+        hidden(&claim, &ended.stderr);
+        if args[..2] == ["call", "poke"] {
+            let told = &ended.stdout;
+            assert!(told.contains("answered 500"), "{claim}: {told}");
+            assert!(told.contains("/••••/"), "{claim}: {told}");
+        }
+    }
+    for file in ["log.txt", "audit.jsonl"] {
+        let text = std::fs::read_to_string(place.path().join(file)).unwrap();
+        assert!(!text.is_empty());
+        hidden(file, &text);
+    }
+    // A broken edit tells of itself without it too.
+    place.write(
+        "skills/b.skill.yaml",
+        "name: t\nrequired_env: [KEY]\ntools: [{name: x, http: {url: 'ftp://{{env:KEY}}/'}}]\n",
+    );
+    let checked = place.run(&["check"]).await;
+    assert_eq!(checked.code, Some(2), "{checked:?}");
+    hidden("check", &format!("{}{}", checked.stdout, checked.stderr));
 }

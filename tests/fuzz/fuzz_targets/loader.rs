@@ -1,4 +1,4 @@
-//! Any text as a skill file, beside a toolset.
+//! Any text as a skill file, beside a toolset. `Cargo.toml` beside this directory says how to run it.
 
 #![no_main]
 

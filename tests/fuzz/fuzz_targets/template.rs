@@ -1,4 +1,5 @@
-//! Any text as a template: of a text and of a URL.
+//! Any text as a template: of a text and of a URL. `Cargo.toml` beside this directory says how to
+//! run it.
 
 #![no_main]
 

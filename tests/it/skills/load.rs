@@ -369,6 +369,15 @@ fn a_link_that_leads_an_output_file_out_is_found_when_the_skill_is_read() {
 }
 
 #[test]
+fn a_skill_a_tool_and_a_toolset_may_share_a_name() {
+    let files = [
+        ("a.skill.yaml", &*format!("name: x\n{TOOL}")),
+        ("a.toolset.yaml", "name: x\ntools: [x]\n"),
+    ];
+    assert_eq!(Case::new(&files).problems(), [""; 0]);
+}
+
+#[test]
 fn a_body_of_nothing_is_no_body() {
     let text = "name: s\ntools: [{name: x, http: {url: 'http://x', body: }}]\n";
     let settings = settings(&Case::new(&[("a.skill.yaml", text)]));
