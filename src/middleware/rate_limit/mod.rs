@@ -171,19 +171,27 @@ impl RateLimit {
         }
         let wait = async {
             let _counted = InQueue::new([&bucket.waiting, &self.waiting]);
-            let _turn = bucket.turn.lock().await;
+            let (_turn, queued) = match bucket.turn.try_lock() {
+                Ok(turn) => (turn, false),
+                Err(_) => (bucket.turn.lock().await, true),
+            };
             // Counted from the arrival, so that waking late does not slow the pace.
             let at = bucket.schedule.lock().start_at(since, 0);
-            if at > Instant::now() {
+            let early = at > Instant::now();
+            if early {
                 self.waited.one();
                 tokio::time::sleep_until(at).await;
             }
             bucket.schedule.lock().take(at);
+            queued || early
         };
         let outcome = request.bounded(wait).await;
-        request.span().waited(since.elapsed());
+        // Getting a token that lies ready takes its time too, but is no wait.
+        if !matches!(outcome, Ok(false)) {
+            request.span().waited(since.elapsed());
+        }
         match outcome {
-            Ok(()) => Ok(Token {
+            Ok(_) => Ok(Token {
                 bucket,
                 spent: false,
             }),

@@ -99,6 +99,18 @@ fn ok(ms: u128) -> Ended {
     (None, ms)
 }
 
+/// Under the clock that runs: the paused one would hide what little time it takes.
+#[tokio::test]
+async fn a_token_that_lies_ready_is_taken_without_a_wait_being_noted() {
+    let bench = Bench::new(Some(1e6), 1_000, &["*"]).await;
+    for _ in 0..20 {
+        let request = Request::new(Call::new("free", json!({})), bench.registry.catalog());
+        let trace = request.trace();
+        bench.chain.run(request, &Direct).await;
+        assert_eq!(trace.spans(0)[0].waited, Duration::ZERO);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn calls_start_in_a_burst_and_then_at_the_rate_in_order() {
     let bench = Bench::new(Some(10.0), 3, &["*"]).await;
