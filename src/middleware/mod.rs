@@ -39,7 +39,7 @@ pub use request::Request;
 pub use result_limit::ResultLimit;
 pub use telemetry::{Execution, Instruments, Measured, Telemetry};
 pub use timeout::{Timeout, TimeoutRule};
-pub use trace::{LayerSpan, Span, Trace};
+pub use trace::{Cut, LayerSpan, Span, Trace};
 pub use validate::Validate;
 
 use self::settings::MiddlewareSettings;

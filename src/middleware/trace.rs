@@ -15,6 +15,16 @@ use crate::tool::Attempts;
 /// once adds to that. Past the bound nothing more is noted.
 const SPANS: usize = 64;
 
+/// What a limit did to a result, in bytes of text and of the JSON of other parts; what marks the cut
+/// counts for neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    /// What stayed.
+    pub kept: usize,
+    /// What went.
+    pub cut: usize,
+}
+
 /// The way of one call through one layer, or through the tool behind the last (`tool`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LayerSpan {
@@ -34,6 +44,8 @@ pub struct LayerSpan {
     pub bytes_before: Option<usize>,
     /// Bytes of the result as the layer gave it away; absent when it gave none.
     pub bytes_after: Option<usize>,
+    /// What the layer cut of the result, if it did.
+    pub cut: Option<Cut>,
 }
 
 /// The notes of one call, shared by everybody who deals with it.
@@ -55,6 +67,7 @@ struct Noted {
     completed: bool,
     note: Option<&'static str>,
     resized: Option<(usize, usize)>,
+    cut: Option<Cut>,
 }
 
 impl Trace {
@@ -102,6 +115,7 @@ impl Trace {
                 completed: false,
                 note: None,
                 resized: None,
+                cut: None,
             });
         }
         Span {
@@ -144,6 +158,7 @@ impl Trace {
                 note: noted.note,
                 bytes_before: before,
                 bytes_after: after,
+                cut: noted.cut,
             }
         };
         spans.iter().enumerate().map(row).collect()
@@ -177,6 +192,11 @@ impl Span {
     /// The layer changed the size of the result. Nobody else needs to say anything.
     pub fn resized(&self, before: usize, after: usize) {
         self.edit(|noted| noted.resized = Some((before, after)));
+    }
+
+    /// The layer cut the result.
+    pub fn cut(&self, cut: Cut) {
+        self.edit(|noted| noted.cut = Some(cut));
     }
 
     fn leave(&self, completed: bool) {
@@ -231,6 +251,7 @@ mod tests {
         tool.complete();
         inner.complete();
         limit.resized(900, 100);
+        limit.cut(Cut { kept: 80, cut: 800 });
         limit.note("cut");
         outer.complete();
         let row = |layer, entered, took, waited, bytes: [Option<usize>; 2]| LayerSpan {
@@ -242,6 +263,7 @@ mod tests {
             note: (layer == "result_limit").then_some("cut"),
             bytes_before: bytes[0],
             bytes_after: bytes[1],
+            cut: (layer == "result_limit").then_some(Cut { kept: 80, cut: 800 }),
         };
         assert_eq!(
             *trace.spans(100),

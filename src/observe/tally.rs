@@ -302,29 +302,16 @@ fn bounded(map: &MeterMap, name: &Arc<str>) -> Arc<str> {
 }
 
 fn of_call(record: &CallRecord) -> Counted {
-    let (kept, cut) = record.layers.iter().fold((0, 0), |(kept, cut), span| {
-        let (more, less) = truncation(span);
-        (kept + more, cut + less)
-    });
+    let cuts = || record.layers.iter().filter_map(|span| span.cut);
     Counted {
         latency: record.duration,
         error: record.error_kind,
         bytes_in: record.bytes_in as u64,
         bytes_out: record.bytes_out as u64,
         truncated: record.truncated,
-        kept,
-        cut,
+        kept: cuts().map(|cut| cut.kept as u64).sum(),
+        cut: cuts().map(|cut| cut.cut as u64).sum(),
         waited: record.layers.iter().map(|span| span.waited).sum(),
-    }
-}
-
-/// What a limit kept of a result and what it cut.
-fn truncation(span: &LayerSpan) -> (u64, u64) {
-    match (span.layer, span.bytes_before, span.bytes_after) {
-        ("result_limit", Some(before), Some(after)) if after < before => {
-            (after as u64, (before - after) as u64)
-        }
-        _ => (0, 0),
     }
 }
 
@@ -332,7 +319,6 @@ fn truncation(span: &LayerSpan) -> (u64, u64) {
 fn of_span(record: &CallRecord, at: usize) -> Counted {
     let span = &record.layers[at];
     let inner = record.layers.get(at + 1);
-    let (kept, cut) = truncation(span);
     // The answer was made by the innermost layer from which it came all the way out.
     let mut outer = record.layers.iter().take(at);
     let made_here = span.completed
@@ -344,9 +330,9 @@ fn of_span(record: &CallRecord, at: usize) -> Counted {
         error: record.error_kind.filter(|_| made_here),
         bytes_in: span.bytes_before.unwrap_or(0) as u64,
         bytes_out: span.bytes_after.unwrap_or(0) as u64,
-        truncated: cut > 0,
-        kept,
-        cut,
+        truncated: span.cut.is_some(),
+        kept: span.cut.map_or(0, |cut| cut.kept as u64),
+        cut: span.cut.map_or(0, |cut| cut.cut as u64),
         waited: span.waited,
     }
 }
@@ -356,6 +342,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::middleware::Cut;
     use crate::observe::Window;
     use crate::tool::CallId;
 
@@ -428,6 +415,8 @@ mod tests {
             note: None,
             bytes_before: bytes[0],
             bytes_after: bytes[1],
+            // The marker is part of what it gives away.
+            cut: (layer == "result_limit").then_some(Cut { kept: 80, cut: 800 }),
         };
         let start = Instant::now();
         let mut stats = Statistics::new(start);
@@ -453,7 +442,9 @@ mod tests {
         assert_eq!(row("concurrency"), (1, 0, 1, 60));
         assert_eq!(row("tool"), (1, 0, 39, 0));
         let tool = stats.by_tool()["t"].clone();
-        assert_eq!((tool.truncated, tool.kept, tool.cut), (1, 100, 800));
+        assert_eq!((tool.truncated, tool.kept, tool.cut), (1, 80, 800));
+        let limit = meters.layers["result_limit"].tally(Window::Start, Duration::ZERO);
+        assert_eq!((limit.truncated, limit.kept, limit.cut), (1, 80, 800));
         assert_eq!((tool.waits, tool.waited), (1, ms(60)));
     }
 

@@ -11,7 +11,7 @@ use self::cut::{Bounds, limit};
 use super::counter::Count;
 use super::live::Live;
 use super::settings::{DEFAULT_MARKER, MiddlewareSettings};
-use super::{Counter, Middleware, Next, Request, Span, absent};
+use super::{Counter, Cut, Middleware, Next, Request, Span, absent};
 use crate::discovery::TOOL_SEARCH;
 use crate::secrets::Secrets;
 use crate::tool::ToolResult;
@@ -90,6 +90,10 @@ impl ResultLimit {
         if let Some((before, after)) = limited.resized {
             self.results.one();
             span.resized(before, after);
+            span.cut(Cut {
+                kept: limited.kept_bytes,
+                cut: limited.cut_bytes,
+            });
             span.note("cut");
         }
         ToolResult {

@@ -420,6 +420,27 @@ async fn what_a_cut_leaves_of_a_secret_is_masked_like_the_secret() {
 }
 
 #[tokio::test]
+async fn a_cut_whose_marker_is_longer_than_what_goes_is_noted_all_the_same() {
+    let settings = MiddlewareSettings {
+        result_limit: Some(ResultLimitSettings {
+            max: 5,
+            marker: "漢".into(),
+            part_budget_bytes: None,
+        }),
+        ..MiddlewareSettings::default()
+    };
+    let chain = Chain::new(vec![Arc::new(ResultLimit::new(&settings).unwrap())]);
+    let request = Request::new(Call::new("t", json!({})), Arc::new(Catalog::default()));
+    let trace = request.trace();
+    let result = chain.run(request, &Gives(ToolResult::text("abcdef"))).await;
+    assert_eq!(result.all_text(), "abcd漢");
+    let bytes = result.parts.iter().map(Part::encoded_len).sum();
+    let span = trace.spans(bytes)[0];
+    assert!(span.bytes_after > span.bytes_before, "{span:?}");
+    assert_eq!(span.cut, Some(Cut { kept: 4, cut: 2 }));
+}
+
+#[tokio::test]
 async fn parts_are_bounded_by_one_mebibyte_without_any_setting() {
     let settings = MiddlewareSettings::default();
     let limit = 1024 * 1024;

@@ -315,6 +315,7 @@ mod tests {
             note: None,
             bytes_before: None,
             bytes_after: None,
+            cut: None,
         };
         let layers = [
             span("retry", 0, 100),
