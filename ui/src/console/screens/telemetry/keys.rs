@@ -193,7 +193,9 @@ fn drill(screen: &mut Telemetry, shared: &mut Shared) {
     let tool = screen
         .selected()
         .filter(|name| screen.view == View::Tools && ***name != *UNKNOWN);
-    screen.prompt = Some(Prompt::drill(tool.map_or("*", |name| &**name)));
+    let tools = shared.newest().tools.iter();
+    let names = tools.map(|tool| tool.definition.shared_name()).collect();
+    screen.prompt = Some(Prompt::drill(tool.map_or("*", |name| &**name), names));
 }
 
 /// Writes the list as it is shown as CSV, and everything as JSON.

@@ -1,6 +1,7 @@
 //! One line being typed: the settings of a layer, or a fault drill. What it comes to is asked about
 //! before it is done. Pure.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent};
@@ -13,6 +14,7 @@ use toolcrib::deployment::document::parse_duration;
 use toolcrib::deployment::read_layer;
 use toolcrib::middleware::Drill;
 use toolcrib::middleware::settings::FaultSettings;
+use toolcrib::registry::glob_matches;
 
 use super::chain::faults;
 use crate::console::figures;
@@ -31,8 +33,8 @@ const LONGEST: Duration = Duration::from_secs(8 * 3_600);
 pub(super) enum What {
     /// The settings of a layer; `sources` are those that they may name.
     Settings { layer: String, sources: Vec<String> },
-    /// A fault drill.
-    Drill,
+    /// A fault drill; `names` are those of the tools that it may strike.
+    Drill { names: Vec<Arc<str>> },
 }
 
 /// The line, and what is wrong with it.
@@ -76,9 +78,9 @@ impl Prompt {
     }
 
     /// A line that begins with a mild drill on this tool.
-    pub(super) fn drill(tools: &str) -> Self {
+    pub(super) fn drill(tools: &str, names: Vec<Arc<str>>) -> Self {
         Self {
-            what: What::Drill,
+            what: What::Drill { names },
             input: Edit::with(&format!(
                 "tools={tools} latency=1s errors=10% drop=0% for=2m"
             )),
@@ -124,12 +126,20 @@ impl Prompt {
                     order: LayerOrder::Change(Box::new(settings)),
                 })
             }
-            What::Drill => {
+            What::Drill { names } => {
                 let drill = read_drill(text)?;
                 let what = &drill.faults;
+                let struck = |name: &&Arc<str>| {
+                    let mut globs = what.tools.iter();
+                    globs.any(|glob| glob_matches(glob, name))
+                };
+                let struck = match names.iter().filter(struck).count() {
+                    0 => "no tool is named so now".to_owned(),
+                    some => format!("{some} of {} tools", names.len()),
+                };
                 Ok(Wanted {
                     question: format!(
-                        "inject {} into {} for {}? it ends by itself",
+                        "inject {} into {} ({struck}) for {}? it ends by itself",
                         faults(what.latency, what.error_rate, what.drop),
                         what.tools.join(", "),
                         figures::age(drill.lasts)
@@ -152,7 +162,7 @@ impl Prompt {
                 format!("Settings of {layer}"),
                 "as in the deployment file; for this process only, the file stays as it is",
             ),
-            What::Drill => (
+            What::Drill { .. } => (
                 "Fault drill".to_owned(),
                 "tools: names or globs, with commas; errors and drop: a share of the calls; for: how long",
             ),

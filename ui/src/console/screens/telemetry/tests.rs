@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use toolcrib::control::LayerOrder;
 use toolcrib::middleware::{
-    Counter, Decision, DrillStatus, LayerSpan, LayerStatus, PendingApproval,
+    Counter, Cut, Decision, DrillStatus, LayerSpan, LayerStatus, PendingApproval,
 };
 use toolcrib::observe::{Busy, CallRecord, Load, Snapshot};
 use toolcrib::tool::{Attempt, ErrorKind};
@@ -63,6 +63,7 @@ fn span(
         note: None,
         bytes_before: bytes[0],
         bytes_after: bytes[1],
+        cut: None,
     }
 }
 
@@ -70,6 +71,10 @@ fn span(
 fn cut_call() -> CallRecord {
     let mut limit = span("result_limit", 0, 120, 0, [Some(48_000), Some(20_000)]);
     limit.note = Some("cut");
+    limit.cut = Some(Cut {
+        kept: 19_900,
+        cut: 28_000,
+    });
     CallRecord {
         duration: ms(121),
         bytes_out: 20_000,
@@ -423,12 +428,21 @@ fn a_drill_is_typed_asked_about_and_can_be_ended() {
     let mut state = telemetry(busy(), WIDE);
     press(&mut state, "] F");
     assert!(picture(&state).contains("Fault drill"));
-    let begun = orders(&press(&mut state, "enter y"));
+    press(&mut state, "enter");
+    assert!(picture(&state).contains("(1 of 7"), "{}", picture(&state));
+    let begun = orders(&press(&mut state, "y"));
     assert_eq!(begun.len(), 1);
     assert!(
         begun[0].contains("latency: 1s, error_rate: 0.1, drop: 0.0 } 120s"),
         "{begun:?}"
     );
+    let mut state = telemetry(busy(), WIDE);
+    press(
+        &mut state,
+        "F ctrl-u tools=no space latency=1s space for=1m enter",
+    );
+    let asked = picture(&state);
+    assert!(asked.contains("(no tool is"), "{asked}");
     let mut state = telemetry(drill(), WIDE);
     assert_eq!(orders(&press(&mut state, "F n")), Vec::<String>::new());
     assert_eq!(orders(&press(&mut state, "F y")), ["end drill"]);
