@@ -13,7 +13,6 @@ use super::latencies::Latencies;
 use super::meter::{Counted, Meter};
 use super::table::Table;
 use crate::clock::Stamp;
-use crate::middleware::LayerSpan;
 use crate::tool::ErrorKind;
 
 /// Seconds that the series of calls per second reaches back: one hour.
@@ -342,7 +341,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::middleware::Cut;
+    use crate::middleware::{Cut, LayerSpan};
     use crate::observe::Window;
     use crate::tool::CallId;
 

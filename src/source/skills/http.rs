@@ -59,8 +59,8 @@ impl HttpClient {
         Ok(Self { client })
     }
 
-    /// Sends a request, again where [`pause`] says so; each attempt is noted. `timeout` bounds each attempt with its
-    /// redirects and its body.
+    /// Sends a request, again where [`pause`] says so; each attempt is noted. `timeout` bounds each
+    /// attempt with its redirects and its body.
     ///
     /// # Errors
     /// When no attempt got an answer, or the call was cancelled.
