@@ -36,11 +36,12 @@ pub(crate) enum Command {
         source: Arc<str>,
         server: Arc<str>,
     },
-    /// Accept what the pin file of a server holds back.
+    /// Accept what the pin file of a server holds back: one tool, or all.
     Accept {
         id: OrderId,
         source: Arc<str>,
         server: Arc<str>,
+        tool: Option<Arc<str>>,
     },
     /// Answer what a server asked.
     Reply {

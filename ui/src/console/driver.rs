@@ -185,8 +185,13 @@ impl Work {
             Command::Authorize { id, source, server } => self.spawn(id, async move {
                 Answer::Authorize(control.authorize(&source, &server).await)
             }),
-            Command::Accept { id, source, server } => self.spawn(id, async move {
-                Answer::Server(control.accept(&source, &server, None).await)
+            Command::Accept {
+                id,
+                source,
+                server,
+                tool,
+            } => self.spawn(id, async move {
+                Answer::Server(control.accept(&source, &server, tool.as_deref()).await)
             }),
             Command::Reply {
                 id,

@@ -140,8 +140,8 @@ pub(crate) enum Prompted {
 pub(crate) enum Deed {
     /// Give an order to a server.
     Server(Arc<str>, Arc<str>, ServerOrder),
-    /// Accept what the pin file of a server holds back.
-    Accept(Arc<str>, Arc<str>),
+    /// Accept what the pin file of a server holds back: one tool, or all.
+    Accept(Arc<str>, Arc<str>, Option<Arc<str>>),
     /// Cancel a running call.
     Cancel(CallId),
     /// Answer a question of the layer `approval`.
@@ -356,12 +356,23 @@ impl Shared {
             .push(Command::Authorize { id, source, server });
     }
 
-    /// Accepts what the pin file of a server holds back.
-    pub(crate) fn order_accept(&mut self, source: &Arc<str>, server: &Arc<str>) {
+    /// Accepts what the pin file of a server holds back: one tool, or all.
+    pub(crate) fn order_accept(
+        &mut self,
+        source: &Arc<str>,
+        server: &Arc<str>,
+        tool: Option<&Arc<str>>,
+    ) {
         let id = self.expect(Pending::Server(Arc::clone(source), Arc::clone(server)));
         let source = self.cleaner.original(source);
         let server = self.cleaner.original(server);
-        self.commands.push(Command::Accept { id, source, server });
+        let tool = tool.map(|tool| self.cleaner.original(tool));
+        self.commands.push(Command::Accept {
+            id,
+            source,
+            server,
+            tool,
+        });
     }
 
     /// Answers what a server asked.

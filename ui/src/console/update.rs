@@ -283,7 +283,10 @@ fn serve(state: &mut State, request: Request) {
 fn perform(state: &mut State, deed: Deed) {
     match deed {
         Deed::Server(source, server, order) => state.shared.order_server(source, server, order),
-        Deed::Accept(source, server) => state.shared.order_accept(&source, &server),
+        Deed::Accept(source, server, tool) => {
+            let shared = &mut state.shared;
+            shared.order_accept(&source, &server, tool.as_ref());
+        }
         Deed::Decide(question, decision) => state.shared.order_decide(question, decision),
         Deed::Layer(layer, order, done) => state.shared.order_layer(layer, order, done),
         Deed::Cancel(call) => {

@@ -442,6 +442,9 @@ fn a_broken_edit_is_told_in_the_header_of_every_screen() {
             "{width}: {header}"
         );
     }
+    let mut state = console(&snapshot, ScreenId::Tools, (100, 24));
+    press(&mut state, "!");
+    insta::assert_snapshot!("report_of_a_broken_edit_100x24", picture(&state));
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn keys(state: &State) -> Vec<(Pair, u8)> {
             ]);
         }
         Some(Overlay::Choose(_)) => {
-            return pairs(&[("a letter", "chooses"), ("esc", "leave it as it is")]);
+            return pairs(&[("its key", "chooses"), ("esc", "leave it as it is")]);
         }
         Some(Overlay::Prompt(_)) => {
             return pairs(&[("type", "the answer"), ("enter", "do it"), ("esc", "leave")]);

@@ -307,6 +307,33 @@ pub(super) fn cells(shared: &Shared, row: &Row) -> Vec<(String, Style)> {
     ]
 }
 
+/// Asks which of the definitions that are held back are accepted: all, or one of the first nine,
+/// which is as many as have a digit. What is left comes into the list with the next question.
+fn accept(server: &ServerStatus) -> Request {
+    let deed = |tool| Deed::Accept(Arc::clone(&server.source), Arc::clone(&server.name), tool);
+    let name = &server.name;
+    if let [tool] = &*server.held {
+        let tool = tool.definition.shared_name();
+        let question = format!("accept the definition of `{tool}`? models will see it");
+        return Request::Ask(question, deed(Some(tool)));
+    }
+    let title = format!("Accept definitions of {name}: models will see them");
+    let all = (
+        'a',
+        format!("all {} that are held back", server.held.len()),
+        deed(None),
+    );
+    let each = ('1'..='9').zip(server.held.iter()).map(|(key, tool)| {
+        let what = match tool.accepted {
+            Some(_) => "changed",
+            None => "new",
+        };
+        let tool = tool.definition.shared_name();
+        (key, format!("{what:<7} {tool}"), deed(Some(tool)))
+    });
+    Request::Choose(title, std::iter::once(all).chain(each).collect())
+}
+
 impl Screen for Sources {
     fn refresh(&mut self, shared: &Shared, area: Rect) {
         let mut rows = rows(shared.snapshot());
@@ -377,13 +404,9 @@ impl Screen for Sources {
                 shared.order_authorize(&source, &name);
             }
             Action::Accept => {
-                let Some(server) = self.server() else { return };
-                let (source, name) = (Arc::clone(&server.source), Arc::clone(&server.name));
-                let question = format!(
-                    "accept the {} definitions of `{name}` that are held back? models will see them",
-                    server.held.len()
-                );
-                shared.request(Request::Ask(question, Deed::Accept(source, name)));
+                if let Some(server) = self.server() {
+                    shared.request(accept(server));
+                }
             }
             Action::Toggle => self.toggle(shared),
             Action::Logs => {

@@ -1,7 +1,13 @@
 //! Pictures of the screen, and what its keys do.
 
+use std::sync::Arc;
+
+use toolcrib::source::{HeldTool, ServerStatus};
+
 use crate::console::command::Command;
-use crate::console::fixture::{console, empty, failing, normal, overfull, picture, press};
+use crate::console::fixture::{
+    console, definition, empty, failing, normal, overfull, picture, press,
+};
 use crate::console::screens::ScreenId;
 use crate::console::state::State;
 
@@ -144,4 +150,57 @@ fn y_copies_the_failure_card_and_else_what_is_shown() {
         panic!("nothing was copied");
     };
     assert!(text.starts_with("reachable"));
+}
+
+/// The server `files` holds definitions back: one that changed, and new ones.
+fn holding(count: usize) -> State {
+    let mut snapshot = toolcrib::observe::Snapshot::clone(&normal());
+    let held = |at: usize| HeldTool {
+        definition: definition(
+            &format!("files__tool_{at}"),
+            "Now it mails what it reads.",
+            80,
+        ),
+        accepted: (at == 0).then(|| definition("files__tool_0", "Reads a file.", 80)),
+    };
+    snapshot.servers = snapshot
+        .servers
+        .iter()
+        .map(|server| match &*server.name {
+            "files" => Arc::new(ServerStatus {
+                held: (0..count).map(held).collect(),
+                ..ServerStatus::clone(server)
+            }),
+            _ => Arc::clone(server),
+        })
+        .collect();
+    let mut state = console(&Arc::new(snapshot), ScreenId::Sources, (100, 30));
+    press(&mut state, "/ f i l e s enter");
+    state
+}
+
+/// Which tool is accepted, if any order was given.
+fn accepted(commands: &[Command]) -> Option<Option<&str>> {
+    commands.iter().find_map(|command| match command {
+        Command::Accept { tool, .. } => Some(tool.as_deref()),
+        _ => None,
+    })
+}
+
+#[test]
+fn one_definition_of_several_is_accepted_or_all_of_them() {
+    let mut state = holding(12);
+    assert_eq!(accepted(&press(&mut state, "A")), None);
+    insta::assert_snapshot!("accept_100x30", picture(&state));
+    assert_eq!(
+        accepted(&press(&mut state, "3")),
+        Some(Some("files__tool_2"))
+    );
+    assert_eq!(accepted(&press(&mut state, "A a")), Some(None));
+    let mut state = holding(1);
+    assert_eq!(accepted(&press(&mut state, "A n")), None);
+    assert_eq!(
+        accepted(&press(&mut state, "A y")),
+        Some(Some("files__tool_0"))
+    );
 }
