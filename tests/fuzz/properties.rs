@@ -108,7 +108,9 @@ pub(crate) fn loader(text: &str) -> bool {
             let errors = problems.0.iter();
             let mut errors = errors.filter(|problem| problem.severity == Severity::Error);
             assert!(errors.next().is_some(), "refused without a reason");
-            let lines = text.lines().count() + 2;
+            // A lone carriage return ends a line of YAML too (YAML 1.2, 5.4).
+            let breaks = text.replace("\r\n", "\n");
+            let lines = breaks.matches(['\r', '\n']).count() + 2;
             for problem in &problems.0 {
                 assert!(problem.line >= 1 && problem.column >= 1, "{problem}");
                 if &*problem.file == "skills/a.skill.yaml" {

@@ -136,6 +136,13 @@ proptest! {
     }
 }
 
+/// What the fuzz targets found.
+#[test]
+fn a_lone_carriage_return_ends_a_line() {
+    let broken = format!("name: s\n{}tools: {{\nname: x\n", "\r".repeat(90));
+    assert!(!properties::loader(&broken));
+}
+
 #[test]
 fn the_seeds_are_read_as_they_are() {
     assert!(properties::loader(SMALL));
