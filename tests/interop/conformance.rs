@@ -83,9 +83,17 @@ async fn run(runtime: &Runtime) -> Result<(), ControlError> {
             .collect(),
         None => {
             let catalog = runtime.executor().registry().catalog();
+            // One scenario wants a schema back as it came, to see whether a client keeps all of it.
+            let echoed = catalog.get("json_schema_2020_12_tool");
             let calls = catalog
                 .definitions()
-                .map(|tool| Call::new(tool.name(), example(tool.input_schema())));
+                .map(|tool| match (tool.name(), echoed) {
+                    ("json_schema_echo", Some(echoed)) => {
+                        let schema = echoed.definition.input_schema();
+                        Call::new(tool.name(), json!({"schema": schema}))
+                    }
+                    (name, _) => Call::new(name, example(tool.input_schema())),
+                });
             calls.collect::<Vec<_>>()
         }
     };

@@ -94,6 +94,10 @@ fn came_back(kind: &FailureKind) -> Vec<String> {
         false => text.to_owned(),
     };
     match kind {
+        // A command with a directory in it is not looked for on the path.
+        FailureKind::CommandNotFound { command, .. } if command.contains('/') => {
+            vec![format!("no executable file `{command}`")]
+        }
         FailureKind::CommandNotFound { command, path } => vec![
             format!("no executable file `{command}`"),
             format!("searched {path}"),
