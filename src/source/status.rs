@@ -115,6 +115,11 @@ pub enum FailureKind {
     ConnectionReset,
     /// The host name has no address.
     NameNotResolved,
+    /// The proxy that the environment names for the address let no connection through.
+    Proxy {
+        /// Its address, without the credentials in it.
+        address: String,
+    },
     /// The TLS handshake failed.
     Tls {
         /// Whether the certificate has expired, which heals by itself (rule 8.3).

@@ -93,3 +93,67 @@ async fn a_required_server_that_is_not_ready_in_time_ends_the_command_with_1() {
     assert_eq!(servers.code, Some(1));
     assert_eq!(servers.json()[0]["required"], true);
 }
+
+/// A proxy that wants credentials and never gets them, and its address.
+async fn guarded_proxy() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request).await;
+            let _ = stream
+                .write_all(
+                    b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+                )
+                .await;
+        }
+    });
+    address.to_string()
+}
+
+#[tokio::test]
+async fn a_proxy_that_stands_between_is_named_without_its_credentials() {
+    let free = {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        listener.local_addr().unwrap()
+    };
+    let guarded = guarded_proxy().await;
+    for (name, variable, proxy, url, state, told) in [
+        (
+            "nothing listens at the proxy",
+            "HTTP_PROXY",
+            format!("http://me:hunter22@{free}"),
+            "http://mcp.test/mcp",
+            "backoff",
+            format!("the proxy `http://{free}` let no connection to `http://mcp.test/mcp` through"),
+        ),
+        (
+            "the proxy opens no tunnel",
+            "HTTPS_PROXY",
+            format!("http://{guarded}"),
+            "https://mcp.test/mcp",
+            "backoff",
+            format!(
+                "the proxy `http://{guarded}` let no connection to `https://mcp.test/mcp` through"
+            ),
+        ),
+        (
+            "the proxy wants credentials",
+            "HTTP_PROXY",
+            format!("http://{guarded}"),
+            "http://mcp.test/mcp",
+            "rejected",
+            "give the proxy its credentials in `HTTP_PROXY`".to_owned(),
+        ),
+    ] {
+        let place = Place::new().set(variable, &proxy);
+        let ended = place.run(&["servers", "--json", "--url", url]).await;
+        let row = &ended.json()[0];
+        assert_eq!(row["state"], state, "{name}: {row}");
+        let error = row["last_error"].as_str().unwrap();
+        assert!(error.contains(&told), "{name}: {error}");
+        assert!(error.contains("_PROXY`"), "{name}: {error}");
+        assert!(!error.contains("hunter22"), "{name}: {error}");
+    }
+}

@@ -61,6 +61,7 @@ pub(super) fn verdict(kind: &FailureKind) -> Verdict {
         | FailureKind::ConnectionRefused
         | FailureKind::ConnectionReset
         | FailureKind::NameNotResolved
+        | FailureKind::Proxy { .. }
         | FailureKind::TimedOut
         | FailureKind::ProbesMissed
         | FailureKind::Other => false,
@@ -105,6 +106,9 @@ pub(super) fn message(
         FailureKind::ConnectionRefused => format!("nothing listens at {place}"),
         FailureKind::ConnectionReset => format!("{place} broke the connection {}", stage.before()),
         FailureKind::NameNotResolved => format!("the host name of {place} has no address"),
+        FailureKind::Proxy { address } => {
+            format!("the proxy `{address}` let no connection to {place} through")
+        }
         FailureKind::Tls { expired: true } => {
             format!("the certificate of {place} is not valid at this time")
         }
@@ -174,6 +178,15 @@ pub(super) fn advice(kind: &FailureKind, settings: &ServerSettings) -> Option<St
             format!("start the server, or correct `url` of `{server}`")
         }
         FailureKind::NameNotResolved => format!("correct the host in `url` of `{server}`"),
+        FailureKind::Proxy { .. } => {
+            "start the proxy, or correct it in `HTTPS_PROXY`, `HTTP_PROXY` \
+             or `ALL_PROXY`; what `NO_PROXY` names is reached without it"
+                .to_owned()
+        }
+        FailureKind::HttpStatus { status: 407, .. } => {
+            "give the proxy its credentials in `HTTP_PROXY`: `http://user:password@host:port`"
+                .to_owned()
+        }
         FailureKind::Tls { expired: true } => "renew the certificate, or set the clock".to_owned(),
         FailureKind::Tls { expired: false } => {
             "let the system trust the issuer of its certificate".to_owned()
@@ -216,6 +229,10 @@ pub(super) fn in_a_call(kind: &FailureKind) -> (String, bool) {
         }
         FailureKind::ConnectionRefused => ("cannot be reached: nothing listens".to_owned(), false),
         FailureKind::NameNotResolved => ("has no address".to_owned(), false),
+        FailureKind::Proxy { address } => (
+            format!("cannot be reached through the proxy `{address}`"),
+            false,
+        ),
         FailureKind::Tls { .. } => ("has no trusted TLS connection".to_owned(), false),
         FailureKind::NotMcp { content_type, .. } => (
             format!("answered with something that is not MCP (`{content_type}`)"),
@@ -252,6 +269,9 @@ pub(super) fn masked(kind: FailureKind, secrets: &Secrets) -> FailureKind {
         },
         FailureKind::UnsupportedProtocol { offered } => FailureKind::UnsupportedProtocol {
             offered: mask(offered),
+        },
+        FailureKind::Proxy { address } => FailureKind::Proxy {
+            address: mask(address),
         },
         plain => plain,
     }
@@ -298,6 +318,12 @@ mod tests {
             ("refused", FailureKind::ConnectionRefused),
             ("reset", FailureKind::ConnectionReset),
             ("dns", FailureKind::NameNotResolved),
+            (
+                "proxy",
+                FailureKind::Proxy {
+                    address: "http://p:1".into(),
+                },
+            ),
             ("timeout", FailureKind::TimedOut),
             ("probes", FailureKind::ProbesMissed),
             ("expired certificate", FailureKind::Tls { expired: true }),

@@ -658,6 +658,9 @@ impl Words<'_> {
             FailureKind::UnsupportedProtocol { offered } => FailureKind::UnsupportedProtocol {
                 offered: self.line(offered),
             },
+            FailureKind::Proxy { address } => FailureKind::Proxy {
+                address: self.line(address),
+            },
             FailureKind::SpawnFailed
             | FailureKind::ProcessExited { .. }
             | FailureKind::OutputClosed

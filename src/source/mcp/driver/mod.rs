@@ -231,6 +231,7 @@ impl Driver {
         match trouble.kind {
             FailureKind::ConnectionRefused
             | FailureKind::NameNotResolved
+            | FailureKind::Proxy { .. }
             | FailureKind::Tls { .. }
             | FailureKind::HttpStatus { status: 404, .. } => self.lost(epoch, trouble).await,
             FailureKind::ConnectionReset | FailureKind::Other => {

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io::ErrorKind;
 
+use hyper_util::client::proxy::matcher::Matcher;
+
 use super::dns::NotResolved;
 use crate::source::FailureKind;
 use crate::source::mcp::transport::Trouble;
@@ -28,6 +30,13 @@ pub(super) fn of(error: &reqwest::Error) -> Trouble {
         }
         cause = current.source();
     }
+    let proxy = error
+        .url()
+        .filter(|_| error.is_connect() && !matches!(kind, Some(FailureKind::Tls { .. })))
+        .and_then(proxy_for);
+    if let Some(address) = proxy {
+        kind = Some(FailureKind::Proxy { address });
+    }
     let kind = kind.unwrap_or(if error.is_timeout() {
         FailureKind::TimedOut
     } else if error.is_connect() {
@@ -41,6 +50,17 @@ pub(super) fn of(error: &reqwest::Error) -> Trouble {
         detail: Some(innermost(error).to_string()),
         kind,
     }
+}
+
+/// The proxy that the client takes for an address, by the same variables that it reads.
+fn proxy_for(url: &reqwest::Url) -> Option<String> {
+    let proxy = Matcher::from_system().intercept(&url.as_str().parse().ok()?)?;
+    let uri = proxy.uri();
+    // Without the user and the password that may stand in it.
+    let port = uri
+        .port_u16()
+        .map_or_else(String::new, |port| format!(":{port}"));
+    Some(format!("{}://{}{port}", uri.scheme_str()?, uri.host()?))
 }
 
 fn innermost<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {

@@ -111,6 +111,11 @@ fn came_back(kind: &FailureKind) -> Vec<String> {
         FailureKind::OutputClosed => {
             vec!["its stdout was closed while the process lives on".into()]
         }
+        FailureKind::Proxy { address } => {
+            vec![format!(
+                "nothing from the server: the proxy {address} stood between"
+            )]
+        }
         FailureKind::ConnectionRefused => vec!["connection refused: nothing listens there".into()],
         FailureKind::ConnectionReset => vec!["the connection broke".into()],
         FailureKind::NameNotResolved => vec!["the host name has no address".into()],
