@@ -44,12 +44,15 @@ pub enum About {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Finding {
-    /// The visible set is full in the newest rounds.
+    /// The visible set is full, or withholds tools, in the newest rounds.
     BudgetFull {
         /// The session.
         session: Arc<str>,
         /// For how many rounds in a row, the newest included.
         rounds: usize,
+        /// In how many of them a bound was nearly reached; in the others there was room, but not
+        /// for what was withheld.
+        full: usize,
         /// Definitions and bytes of the newest round.
         used: (usize, usize),
         /// Most definitions and bytes.
@@ -137,6 +140,9 @@ impl Finding {
     /// What to do about it, in a few words.
     pub fn advice(&self) -> String {
         match self {
+            Self::BudgetFull { full: 0, .. } => {
+                "raise `budget.max_bytes`, or shorten the definitions that are withheld".into()
+            }
             Self::BudgetFull { .. } => {
                 "raise `dynamic.budget`, or make fewer tools always or required".into()
             }
@@ -171,14 +177,23 @@ impl fmt::Display for Finding {
             Self::BudgetFull {
                 session,
                 rounds,
+                full,
                 used: (definitions, bytes),
                 budget: (most, most_bytes),
                 withheld,
             } => {
+                write!(f, "`{session}`: ")?;
+                match *full {
+                    0 => write!(f, "tools are withheld in the last {rounds} rounds")?,
+                    full if full < *rounds => write!(
+                        f,
+                        "the visible set is full or withholds tools in the last {rounds} rounds"
+                    )?,
+                    _ => write!(f, "the visible set is full for {rounds} rounds")?,
+                }
                 write!(
                     f,
-                    "`{session}`: the visible set is full for {rounds} rounds: {definitions} of \
-                     {most} definitions, {bytes} of {most_bytes} bytes"
+                    ": {definitions} of {most} definitions, {bytes} of {most_bytes} bytes"
                 )?;
                 match withheld {
                     0 => Ok(()),

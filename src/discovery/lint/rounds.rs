@@ -8,14 +8,18 @@ use super::{FULL, FULL_ROUNDS, Finding, MOST, SessionRounds, UNUSED_ROUNDS};
 use crate::discovery::session::RoundRecord;
 use crate::discovery::{BudgetSettings, TOOL_SEARCH};
 
-/// The visible set has been full for a while.
+/// The visible set has been full, or has withheld tools, for a while.
 pub(super) fn full(session: &SessionRounds<'_>) -> Option<Finding> {
     let full = |record: &&RoundRecord| {
-        let set = &record.visible;
-        set.budget
-            .is_some_and(|budget| !set.withheld.is_empty() || percent(record, budget) >= FULL)
+        let budget = record.visible.budget;
+        budget.is_some_and(|budget| percent(record, budget) >= FULL)
     };
-    let rounds = session.newest_first().take_while(full).count();
+    // One large tool is withheld also where there is room for others.
+    let short = |record: &&RoundRecord| {
+        let set = &record.visible;
+        full(record) || (set.budget.is_some() && !set.withheld.is_empty())
+    };
+    let rounds = session.newest_first().take_while(short).count();
     if rounds < FULL_ROUNDS {
         return None;
     }
@@ -24,6 +28,7 @@ pub(super) fn full(session: &SessionRounds<'_>) -> Option<Finding> {
     Some(Finding::BudgetFull {
         session: Arc::clone(session.name),
         rounds,
+        full: session.newest_first().take(rounds).filter(full).count(),
         used: (newest.sent.len(), newest.bytes),
         budget: (budget.max_definitions, budget.max_bytes),
         withheld: newest.withheld.len(),

@@ -88,6 +88,27 @@ fn a_budget_that_withholds_for_three_rounds_is_told_and_for_two_is_not() {
 }
 
 #[test]
+fn a_set_with_room_that_withholds_a_large_tool_is_not_called_full() {
+    let mut shelf = Shelf::of(&["a", "b"]);
+    shelf.put("large", 700);
+    let roomy = || bounded(4, 800, &[("*", Mode::Always)]);
+    let of_session = |batches| {
+        let mut told = played(&shelf, roomy(), batches);
+        told.retain(|finding| matches!(finding, Finding::BudgetFull { .. }));
+        told
+    };
+    let findings = of_session(vec![Vec::new(); 4]);
+    assert_eq!(
+        told(&findings),
+        [
+            "`s`: tools are withheld in the last 4 rounds: 2 of 4 definitions, 200 of 800 bytes, \
+          1 tool withheld"
+        ]
+    );
+    assert!(findings[0].advice().contains("shorten"));
+}
+
+#[test]
 fn a_tool_sent_in_many_rounds_since_its_last_call_is_told() {
     let shelf = Shelf::of(&["a", "b", TOOL_SEARCH]);
     let modes = || bounded(9, 9000, &[("*", Mode::Always)]);

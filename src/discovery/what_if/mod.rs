@@ -111,7 +111,8 @@ impl RoundPair {
 pub struct WhatIf {
     /// The rounds that could be played again, the oldest first.
     pub rounds: Vec<RoundPair>,
-    /// How many recorded rounds before them could not, because what they saw is forgotten.
+    /// How many rounds of the session came before them and could not, because they, or what they
+    /// saw, are not kept any more.
     pub skipped: usize,
     /// The settings of the newest round.
     pub before: Arc<DynamicSettings>,
@@ -156,10 +157,11 @@ pub fn what_if(rounds: &[Arc<RoundRecord>], changes: &Changes) -> Result<WhatIf,
         pairs.push(replay.play(record)?);
     }
     let (before, after) = replay.settings().ok_or(WhatIfError::NoRounds)?;
-    let earlier = rounds.iter().take(first).filter(|r| r.round > 0);
+    // Rounds count from 1, and the session drops the oldest records.
+    let earlier = pairs.first().map_or(0, |pair| pair.round.saturating_sub(1));
     Ok(WhatIf {
         rounds: pairs,
-        skipped: earlier.count(),
+        skipped: earlier as usize,
         before,
         after,
     })

@@ -93,6 +93,20 @@ fn less_room_misses_what_was_called_and_counts_the_bytes() {
 }
 
 #[test]
+fn rounds_that_the_session_dropped_are_counted_as_skipped() {
+    let shelf = Shelf::of(&["a", TOOL_SEARCH]);
+    let batches = vec![Vec::new(); crate::discovery::session::HISTORY + 4];
+    let rounds = played(&shelf, DynamicSettings::default(), batches);
+    let what = what_if(&rounds, &Changes::default()).unwrap();
+    let first = what.rounds[0].round;
+    assert!(
+        first > 4,
+        "the first that is kept only says how the next began"
+    );
+    assert_eq!(what.skipped, first as usize - 1);
+}
+
+#[test]
 fn a_tool_that_is_always_there_is_regained_and_no_search_finds_it_any_more() {
     let mut shelf = Shelf::of(&[TOOL_SEARCH, "a", "b"]);
     let about_c = Definition::new("c", "q", json!({"type": "object"})).unwrap();
@@ -191,7 +205,7 @@ fn the_rounds_that_are_left_are_played_from_the_pool_of_the_one_before() {
         "the second gives the pool for the third"
     );
     assert_eq!(what.rounds[0].was, what.rounds[0].would);
-    assert_eq!(what.skipped, 1);
+    assert_eq!(what.skipped, 2, "one is gone, one says how the next began");
 }
 
 #[test]

@@ -47,6 +47,7 @@ impl Before<'_> {
                             by,
                             missed,
                             searches,
+                            since: self.since(),
                         };
                         link(Stage::Found, Verdict::Broken, fact)
                     }
@@ -59,6 +60,7 @@ impl Before<'_> {
                 by,
                 missed: Vec::new(),
                 searches: self.searches().count(),
+                since: self.since(),
             };
             links.push(link(Stage::Found, Verdict::Ok, fact));
         }
@@ -80,6 +82,14 @@ impl Before<'_> {
             Some((used + idle_rounds).saturating_sub(record.round))
         });
         link(Stage::Kept, Verdict::Ok, Fact::Kept { rounds_left })
+    }
+
+    /// The oldest round that is kept.
+    fn since(&self) -> u32 {
+        let oldest = self.earlier.first().map(|record| record.round);
+        oldest
+            .or(self.record.map(|record| record.round))
+            .unwrap_or_default()
     }
 
     /// The searches of the rounds before, the newest first.

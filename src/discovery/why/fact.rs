@@ -143,6 +143,8 @@ pub enum Fact {
         missed: Vec<MissedBy>,
         /// How many searches there were in all.
         searches: usize,
+        /// The oldest round that is kept: what came before it is not known.
+        since: u32,
     },
     /// Found in this very round: visible from the next on.
     FoundNow(FoundBy),
@@ -381,13 +383,23 @@ impl fmt::Display for Fact {
                 by,
                 missed,
                 searches,
-            } => match (by.as_slice(), missed.as_slice()) {
-                ([], []) if *searches == 0 => f.write_str("nobody has searched or called it"),
-                ([], missed) => {
-                    write!(f, "no search of {searches} found it: {}", joined(missed))
+                since,
+            } => {
+                let kept = match since {
+                    0 | 1 => String::new(),
+                    since => format!(" in the rounds that are kept, from {since} on"),
+                };
+                match (by.as_slice(), missed.as_slice()) {
+                    ([], []) if *searches == 0 => {
+                        write!(f, "nobody has searched or called it{kept}")
+                    }
+                    ([], missed) => {
+                        let missed = joined(missed);
+                        write!(f, "no search of {searches} found it{kept}: {missed}")
+                    }
+                    (by, _) => write!(f, "found by {}", joined(by)),
                 }
-                (by, _) => write!(f, "found by {}", joined(by)),
-            },
+            }
             Self::FoundNow(by) => write!(f, "found by {by}: visible from the next round on"),
             Self::Admitted(entry) => {
                 match entry.admitted {

@@ -372,6 +372,25 @@ fn searches_that_missed_it_are_listed_with_how_near_they_came() {
 }
 
 #[test]
+fn what_came_before_the_rounds_that_are_kept_is_not_denied() {
+    let mut bench = Bench::new(&["a", "b"], DynamicSettings::default());
+    bench.round(vec![search("b", &["b"])]);
+    bench.rounds(crate::discovery::session::HISTORY + 3);
+    let (_, fact, _) = bench.broken("b");
+    assert_eq!(
+        fact,
+        "nobody has searched or called it in the rounds that are kept, from 4 on"
+    );
+    bench.round(vec![search("a", &["a"])]);
+    bench.round(Vec::new());
+    let (_, fact, _) = bench.broken("b");
+    assert_eq!(
+        fact,
+        "no search of 1 found it in the rounds that are kept, from 6 on: `a` in round 505 did not"
+    );
+}
+
+#[test]
 fn what_the_pool_refused_tells_the_reason_and_the_bounds() {
     let mut bench = Bench::new(&["a", "b"], pool_of(1));
     let broken = Load::Failed("gone".into());
