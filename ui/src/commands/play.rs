@@ -95,16 +95,16 @@ fn of_round(round: &TraceRound, look: &Look) -> Vec<String> {
         let failed: Vec<String> = search
             .failed
             .iter()
-            .map(|hit| format!("; not {} ({})", hit.name, hit.reason))
+            .map(|hit| format!("{} ({})", hit.name, hit.reason))
             .collect();
-        let found = match exposed.is_empty() {
-            true => "nothing".to_owned(),
-            false => exposed.join(", "),
+        let missing = format!("not exposed: {}", failed.join(", "));
+        let found = match (exposed.is_empty(), failed.is_empty()) {
+            (true, true) => "nothing".to_owned(),
+            (true, false) => missing,
+            (false, true) => exposed.join(", "),
+            (false, false) => format!("{}; {missing}", exposed.join(", ")),
         };
-        tell(
-            "searched",
-            vec![format!("\"{}\": {found}{}", search.query, failed.concat())],
-        );
+        tell("searched", vec![format!("\"{}\": {found}", search.query)]);
     }
     // What a search found has been told already.
     let searched = |call: &TraceCall| call.outcome == "ok" && *call.tool == *TOOL_SEARCH;

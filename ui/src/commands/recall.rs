@@ -15,7 +15,7 @@ use crate::opening::Opened;
 /// Reads the labelled queries of a file, one JSON object on each line; blank lines are passed over.
 ///
 /// # Errors
-/// When it cannot be read, or a line is no labelled query.
+/// When it cannot be read, a line is no labelled query, or there is none.
 pub(crate) fn read(file: &Path) -> Result<Vec<LabelledQuery>, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| {
@@ -24,7 +24,7 @@ pub(crate) fn read(file: &Path) -> Result<Vec<LabelledQuery>, Failure> {
         ))
     })?;
     let lines = text.lines().enumerate();
-    lines
+    let queries: Vec<LabelledQuery> = lines
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(index, line)| {
             serde_json::from_str(line).map_err(|error| {
@@ -36,7 +36,14 @@ pub(crate) fn read(file: &Path) -> Result<Vec<LabelledQuery>, Failure> {
                 ))
             })
         })
-        .collect()
+        .collect::<Result<_, _>>()?;
+    if queries.is_empty() {
+        return Err(Failure::Usage(format!(
+            "`{name}` has no labelled query; each is `{{\"id\", \"query\", \"relevant\": [names]}}` on \
+             its own line"
+        )));
+    }
+    Ok(queries)
 }
 
 /// Asks every query of the deployment's tools and prints the figures.
@@ -130,6 +137,11 @@ mod tests {
         assert!(failure.to_string().contains(&place), "{failure}");
         std::fs::write(&file, format!("{good}\n\n")).unwrap();
         assert_eq!(read(&file).unwrap().len(), 1);
+        std::fs::write(&file, "\n\n").unwrap();
+        let failure = read(&file).unwrap_err();
+        assert_eq!(failure.code(), 2);
+        let named = format!("`{}` has no labelled query", file.display());
+        assert!(failure.to_string().contains(&named), "{failure}");
     }
 
     #[test]
