@@ -9,13 +9,11 @@ use toolcrib::observe::Subject;
 use toolcrib::session::RoundReport;
 use toolcrib::tool::Call;
 
-use super::command::{Answer, Command, OrderId, SessionCommand, SessionDone};
+use super::command::{Answer, Command, NotDone, OrderId, SessionCommand, SessionDone};
 use super::event::Event;
 use super::input::Input;
 use super::keymap::{Action, Binding, Meaning, Press, look_up};
-use super::overlay::{
-    Ask, Asked, Choose, Confirm, Help, Link, Overlay, Palette, Prompt, Report, report_lines,
-};
+use super::overlay::{Ask, Asked, Choose, Confirm, Help, Link, Overlay, Palette, Prompt, Report};
 use super::reader::plain;
 use super::screens::ScreenId;
 use super::shared::{Deed, Pending, Prompted, Request};
@@ -259,10 +257,11 @@ fn serve(state: &mut State, request: Request) {
                 state.screen = id;
             }
         }
-        Request::Palette(typed) => {
+        Request::Palette(typed, asked_by) => {
             state.overlay = Some(Overlay::Palette(Palette {
                 input: Input::with(typed),
                 selected: 0,
+                without: Some(asked_by),
             }));
         }
         Request::Prompt(title, hint, typed, wanted) => {
@@ -424,7 +423,7 @@ fn on_overlay_key(state: &mut State, overlay: Overlay, key: KeyEvent) -> Option<
             _ => Some(Overlay::Link(link)),
         },
         Overlay::Report(mut report) => {
-            let last = report_lines(&state.shared).len().saturating_sub(1);
+            let last = report.lines(&state.shared).len().saturating_sub(1);
             match Press::of(key) {
                 Some(Press::Named(KeyCode::Esc | KeyCode::Enter) | Press::Char('q' | '!')) => {
                     return None;
@@ -434,12 +433,13 @@ fn on_overlay_key(state: &mut State, overlay: Overlay, key: KeyEvent) -> Option<
                     report.top = report.top.saturating_sub(1);
                 }
                 Some(Press::Char('y')) => {
-                    let lines = report_lines(&state.shared);
+                    let lines = report.lines(&state.shared);
                     let text: Vec<_> = lines.iter().map(plain).collect();
                     state.shared.command(Command::Copy(text.join("\n")));
-                    state
-                        .shared
-                        .say("copied what there is to say of the deployment");
+                    state.shared.say(match report.scenario {
+                        None => "copied what there is to say of the deployment",
+                        Some(_) => "copied the problems of the scenario",
+                    });
                 }
                 _ => {}
             }
@@ -640,7 +640,21 @@ fn on_answer(state: &mut State, id: OrderId, answer: &Answer) {
                 false => state.shared.say(told),
             }
         }
-        Answer::Session(Err(error)) => {
+        Answer::Session(Err(NotDone::Unreadable(problems))) => {
+            let count = problems.0.len();
+            state.shared.complain(match count {
+                1 => "the scenario is not played: its file has 1 problem".to_owned(),
+                count => format!("the scenario is not played: its file has {count} problems"),
+            });
+            // What the operator does meanwhile is not pushed aside.
+            if state.overlay.is_none() {
+                state.overlay = Some(Overlay::Report(Report {
+                    scenario: Some(problems.clone()),
+                    ..Report::default()
+                }));
+            }
+        }
+        Answer::Session(Err(NotDone::Said(error))) => {
             let error = clean(state, error);
             state.shared.complain(error);
         }
@@ -688,17 +702,18 @@ fn batch_words(report: &RoundReport) -> (bool, String) {
                 let failed: Vec<String> = failed
                     .map(|hit| format!("{} ({})", hit.name, hit.reason.as_str()))
                     .collect();
-                let mut told = match names.is_empty() {
-                    true => "nothing is exposed".to_owned(),
-                    false => format!(
-                        "{} exposed, from round {next} on: {}",
-                        names.len(),
-                        names.join(", ")
-                    ),
+                let found = format!(
+                    "{} exposed, from round {next} on: {}",
+                    names.len(),
+                    names.join(", ")
+                );
+                let missing = format!("not exposed: {}", failed.join(", "));
+                let told = match (names.is_empty(), failed.is_empty()) {
+                    (true, true) => "nothing is exposed".to_owned(),
+                    (true, false) => missing,
+                    (false, true) => found,
+                    (false, false) => format!("{found}; {missing}"),
                 };
-                if !failed.is_empty() {
-                    told.push_str(&format!("; not {}", failed.join(", ")));
-                }
                 (names.is_empty(), told)
             }
             None => (true, "the search told nothing".to_owned()),

@@ -222,9 +222,15 @@ const LEDGER: [Column; 5] = [
         fills: false,
         ..Column::words("", 1, 0)
     },
-    Column::words("TOOL", 18, 1),
+    Column {
+        fills: false,
+        ..Column::words("TOOL", 18, 0)
+    },
     Column::words("WHAT", 9, 3),
-    Column::words("BECAUSE", 12, 0),
+    Column {
+        fills: true,
+        ..Column::words("BECAUSE", 10, 1)
+    },
 ];
 
 const CALLS: [Column; 4] = [

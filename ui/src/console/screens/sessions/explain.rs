@@ -7,8 +7,10 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
-use toolcrib::discovery::search::{Explained, Index, IndexChange, MatchKind};
-use toolcrib::discovery::{Exposures, TOOL_SEARCH};
+use toolcrib::discovery::search::{
+    Document, Explained, Index, IndexChange, MatchKind, Ranker as _, tokens,
+};
+use toolcrib::discovery::{Exposures, Mode, TOOL_SEARCH};
 use toolcrib::session::SessionKind;
 
 use super::lens::{Lens, Sight};
@@ -30,18 +32,30 @@ const NEAR: usize = 4;
 /// The largest catalog of a scenario's stage that is indexed here and now.
 const STAGE: usize = 2_000;
 
+/// What the hits were made for.
+#[derive(Debug)]
+struct Made {
+    query: String,
+    index: Arc<Index>,
+    exposures: Arc<Exposures>,
+    area: Rect,
+    typing: bool,
+}
+
 /// The pane.
 #[derive(Debug)]
 pub(super) struct Explain {
     input: Input,
     typing: bool,
+    /// How many hits are asked for.
+    asked: usize,
+    /// How many are listed: no more than the pool holds (rule 7.1).
     limit: usize,
     /// What the recorded search listed, if the pane began with one.
     recorded: Option<(String, Vec<Arc<str>>)>,
     /// The index of a scenario's stage, and what it holds.
     stage: Option<(Arc<Exposures>, Arc<Index>)>,
-    /// Query, index, room and whether it is typed, that the hits were made for.
-    made: Option<(String, Arc<Index>, Rect, bool)>,
+    made: Option<Made>,
     hits: Vec<Explained>,
     prose: Prose,
 }
@@ -54,10 +68,12 @@ impl Explain {
             record.searches.get(at)
         });
         let query = answer.map_or("", |answer| &*answer.query);
+        let asked = answer.map_or(LIMIT, |answer| answer.asked.clamp(1, 64));
         Self {
             input: Input::with(query),
             typing: answer.is_none(),
-            limit: answer.map_or(LIMIT, |answer| answer.asked.clamp(1, 64)),
+            asked,
+            limit: asked,
             recorded: answer.map(|answer| (query.to_owned(), answer.ranked.clone())),
             stage: None,
             made: None,
@@ -87,7 +103,7 @@ impl Explain {
         Some(index)
     }
 
-    fn items(&self, shared: &Shared) -> Vec<Item> {
+    fn items(&self, exposures: &Exposures, shared: &Shared) -> Vec<Item> {
         let theme = shared.theme;
         let mut items = Vec::new();
         if let Some(warning) = self.exact_name_that_is_not_first() {
@@ -95,11 +111,13 @@ impl Explain {
             let mark = Span::styled(mark, theme.health(Health::Warning));
             items.push(Item::new(vec![mark], warning, theme.strong()));
         }
+        if let Some(words) = unsearchable(self.input.text(), exposures) {
+            let words = text::clean(&words, Lines::One, theme.marks).into_owned();
+            items.push(Item::plain(words, theme.strong()));
+        }
         if self.hits.is_empty() {
-            let words = match self.input.text().trim().is_empty() {
-                true => "Type what a model would ask for: a verb and an object.",
-                false => "No tool has any of these words, nor one that begins with them.",
-            };
+            let words = nothing_found(self.input.text());
+            let words = text::clean(&words, Lines::One, theme.marks).into_owned();
             items.push(Item::plain(words, theme.dim()));
         }
         for (place, hit) in self.hits.iter().enumerate() {
@@ -182,6 +200,69 @@ impl Explain {
     }
 }
 
+/// What is said of a tool of exactly this name that no search finds.
+fn unsearchable(query: &str, exposures: &Exposures) -> Option<String> {
+    let name = query.trim();
+    let tool = exposures.get(name)?;
+    match tool.mode {
+        Mode::Hidden => Some(format!(
+            "`{name}` exists, but is hidden: tool_search does not find it"
+        )),
+        Mode::Always => Some(format!(
+            "`{name}` exists and is sent always: tool_search does not find it"
+        )),
+        Mode::Direct | Mode::Deferred => None,
+    }
+}
+
+/// Why there is no hit.
+fn nothing_found(query: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    tokens(query, &mut |word| {
+        if words.iter().all(|known| known != word) {
+            words.push(word.to_owned());
+        }
+    });
+    let (searched, mute): (Vec<_>, Vec<_>) = words.iter().partition(|word| is_searched(word));
+    let mute = match mute.as_slice() {
+        [] => String::new(),
+        [one] => format!("`{one}` says nothing and is not searched"),
+        many => {
+            let many: Vec<&str> = many.iter().map(|word| word.as_str()).collect();
+            format!("`{}` say nothing and are not searched", many.join("`, `"))
+        }
+    };
+    let nothing = "No tool has any of these words, nor one that begins with them";
+    match (
+        query.trim().is_empty(),
+        searched.is_empty(),
+        mute.is_empty(),
+    ) {
+        (true, ..) => "Type what a model would ask for: a verb and an object.".to_owned(),
+        (_, true, true) => "There is no word in this to search for.".to_owned(),
+        (_, true, false) => format!("{mute}."),
+        (_, false, true) => format!("{nothing}."),
+        (_, false, false) => format!("{nothing}; {mute}."),
+    }
+}
+
+/// Whether a word counts: a search for it alone finds a text that is this word alone.
+fn is_searched(word: &str) -> bool {
+    let mut index = Index::default();
+    let schema = serde_json::Value::Null;
+    index.update(
+        [],
+        [Document {
+            name: "probe",
+            server: None,
+            title: None,
+            description: word,
+            schema: &schema,
+        }],
+    );
+    !index.rank(word, 1, &|_| true).is_empty()
+}
+
 /// Letters and digits alone, small.
 fn folded(text: &str) -> String {
     let chars = text.chars().filter(|char| char.is_alphanumeric());
@@ -208,26 +289,33 @@ impl Lens for Explain {
             self.prose.set(&[Item::plain(words, style)], below);
             return;
         };
+        let exposures = exposures(sight.row, sight.shared);
         let query = self.input.text();
-        let same = self
-            .made
-            .as_ref()
-            .is_some_and(|(known, held, room, typed)| {
-                known == query
-                    && Arc::ptr_eq(held, &index)
-                    && *room == area
-                    && *typed == self.typing
-            });
+        let same = self.made.as_ref().is_some_and(|made| {
+            made.query == query
+                && Arc::ptr_eq(&made.index, &index)
+                && Arc::ptr_eq(&made.exposures, &exposures)
+                && made.area == area
+                && made.typing == self.typing
+        });
         if same {
             return;
         }
-        if self.made.as_ref().is_none_or(|(known, ..)| known != query) {
+        if self.made.as_ref().is_none_or(|made| made.query != query) {
             self.prose.rewind();
         }
+        let pool = exposures.settings().map(|now| now.discovery.max_tools);
+        self.limit = self.asked.min(pool.unwrap_or(usize::MAX));
         let most = self.limit + NEAR;
         self.hits = index.rank_explained(query, most, &|name| name != TOOL_SEARCH);
-        self.made = Some((query.to_owned(), index, area, self.typing));
-        let items = self.items(sight.shared);
+        let items = self.items(&exposures, sight.shared);
+        self.made = Some(Made {
+            query: query.to_owned(),
+            index,
+            exposures,
+            area,
+            typing: self.typing,
+        });
         self.prose.set(&items, below);
     }
 

@@ -205,13 +205,14 @@ fn play_lines(play: &PlayRow, looked: &Looked, theme: Theme) -> [Line<'static>; 
     let results = match (met, missed) {
         (0, 0) => Span::styled("nothing expected yet", theme.dim()),
         (met, 0) => Span::styled(
-            format!("{} {met} as expected", theme.mark(Health::Good)),
+            format!("{} {} as expected", theme.mark(Health::Good), checks(met)),
             theme.health(Health::Good),
         ),
         (met, missed) => Span::styled(
             format!(
-                "{} {missed} missed, {met} as expected",
-                theme.mark(Health::Bad)
+                "{} {} missed, {met} as expected",
+                theme.mark(Health::Bad),
+                checks(missed)
             ),
             theme.health(Health::Bad),
         ),
@@ -242,4 +243,12 @@ fn play_lines(play: &PlayRow, looked: &Looked, theme: Theme) -> [Line<'static>; 
         _ => Line::styled("no note for this round", theme.dim()),
     };
     [first, note]
+}
+
+/// Expectations that were compared.
+fn checks(count: usize) -> String {
+    match count {
+        1 => "1 check".to_owned(),
+        count => format!("{count} checks"),
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use toolcrib::discovery::Mode;
 use toolcrib::discovery::what_if::what_if;
 use toolcrib::observe::Snapshot;
 use toolcrib::session::{SessionDriver, SessionKind};
@@ -159,6 +160,59 @@ fn a_search_is_explained_while_it_is_typed_with_near_misses() {
 }
 
 #[test]
+fn no_more_hits_are_listed_than_the_pool_holds() {
+    let bench = Bench::new(
+        (0..6)
+            .map(|n| definition(&format!("f__read_{n}"), "", 10))
+            .collect(),
+        (8, 4_096),
+        (3, 6_144),
+    );
+    let mut driver = bench.session("s", SessionKind::Agent);
+    round(&mut driver, &[]);
+    let mut state = opened(&bench.snapshot(), WIDE);
+    press(&mut state, "x");
+    type_in(&mut state, "read");
+    shows(
+        &state,
+        &["Explain a search, 3 hits", "below the limit of 3"],
+    );
+}
+
+#[test]
+fn why_there_is_no_hit_is_told_as_it_is() {
+    let bench = Bench::usual();
+    let _driver = busy(&bench);
+    for (query, words) in [
+        ("", "Type what a model would ask for"),
+        ("the", "`the` says nothing and is not searched."),
+        ("of the", "`of`, `the` say nothing and are not searched."),
+        ("zzyzx", "nor one that begins with them."),
+        ("the zzyzx", "`the`"),
+        ("tool_search", "`tool_search` exists and is sent always"),
+    ] {
+        let mut state = opened(&bench.snapshot(), WIDE);
+        press(&mut state, "x");
+        type_in(&mut state, query);
+        shows(&state, &[words]);
+    }
+}
+
+#[test]
+fn a_hidden_tool_of_that_name_is_said_to_be_hidden() {
+    let bench = Bench::usual();
+    let hidden = bench
+        .discovery
+        .overrule(&"mail__send".into(), Some(Mode::Hidden));
+    assert_eq!(hidden, Ok(Mode::Hidden));
+    let _driver = busy(&bench);
+    let mut state = opened(&bench.snapshot(), WIDE);
+    press(&mut state, "x");
+    type_in(&mut state, "mail__send");
+    shows(&state, &["`mail__send` exists, but is hidden"]);
+}
+
+#[test]
 fn an_exact_name_that_is_not_first_is_told() {
     let tools = [("a__log", ""), ("log__log_logs", "log log")];
     let tools = tools.map(|(name, about)| definition(name, about, 10));
@@ -197,6 +251,20 @@ fn other_settings_are_tried_round_by_round() {
     );
     press_and_play(&mut state, "f");
     assert!(body(&state).contains("of 6 rounds"), "{}", body(&state));
+}
+
+#[test]
+fn a_typed_zero_tries_the_default_and_shows_it() {
+    let bench = Bench::usual();
+    let _driver = busy(&bench);
+    let mut state = opened(&bench.snapshot(), WIDE);
+    press(&mut state, "t");
+    press_and_play(&mut state, "enter");
+    type_in(&mut state, "0");
+    press_and_play(&mut state, "enter");
+    shows(&state, &["→ 32 (default)"]);
+    press_and_play(&mut state, "+");
+    shows(&state, &["→ 33"]);
 }
 
 #[test]

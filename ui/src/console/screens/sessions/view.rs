@@ -19,6 +19,12 @@ by round, and what tool_search brings into it.\n\n\
   p  plays a scenario: five lessons are shipped, and a file of yours can be played too\n\n\
 Sessions of model loops and of the gateway's clients stand here by themselves.";
 
+/// The same where nothing may be changed.
+const EMPTY_READ_ONLY: &str = "No session yet. A session is one conversation: what its model is \
+sent, round by round, and what tool_search brings into it.\n\n\
+Sessions of model loops and of the gateway's clients stand here by themselves. This console was \
+started with --read-only: none can be opened from here.";
+
 impl Sessions {
     pub(super) fn draw(&self, shared: &Shared, frame: &mut Frame<'_>, area: Rect) {
         let areas = self.areas(shared, area);
@@ -54,9 +60,10 @@ impl Sessions {
         }
         let inner = pane::frame(shared, frame, area, &title, focused);
         if self.rows.is_empty() {
-            let words = match self.filter.is_empty() {
-                true => EMPTY,
-                false => "No session fits the filter. esc takes it away.",
+            let words = match (self.filter.is_empty(), shared.options.read_only) {
+                (true, false) => EMPTY,
+                (true, true) => EMPTY_READ_ONLY,
+                (false, _) => "No session fits the filter. esc takes it away.",
             };
             frame.render_widget(Paragraph::new(words).wrap(Wrap { trim: false }), inner);
             return;

@@ -163,11 +163,9 @@ impl WhatIf {
     }
 
     fn set_value(&mut self, field: Field, value: Option<usize>) {
-        // What is as it was is no change, and zero would mean the default.
+        // What is as it was is no change; zero stands for the default (rule 4.6).
         let was = self.settings.as_ref().map(|settings| field.was(settings));
-        let value = value
-            .map(|value| value.max(1))
-            .filter(|value| Some(*value) != was);
+        let value = value.filter(|value| Some(*value) != was);
         let changes = &mut self.changes;
         match field {
             Field::Definitions => changes.max_definitions = value,
@@ -185,13 +183,22 @@ impl WhatIf {
         let Some(settings) = self.settings.clone() else {
             return;
         };
-        let now = self.value(field).unwrap_or(field.was(&settings));
+        let now = match self.value(field) {
+            Some(_) => self.tried(field, &settings),
+            None => field.was(&settings),
+        };
         let next = match up {
             true => now.saturating_add(field.step()),
             false => now.saturating_sub(field.step()),
         };
-        self.set_value(field, Some(next));
+        self.set_value(field, Some(next.max(1)));
         self.order(shared);
+    }
+
+    /// What the field comes to with all changes: of a zero the default.
+    fn tried(&self, field: Field, settings: &DynamicSettings) -> usize {
+        let applied = self.changes.apply(settings);
+        applied.map_or(field.was(settings), |applied| field.was(&applied))
     }
 
     /// The mode that is tried for the tool; `None` leaves it as it is.
@@ -253,7 +260,13 @@ impl WhatIf {
             field => (
                 field.name().to_owned(),
                 figures::count(field.was(settings) as u64),
-                self.value(field).map(|value| figures::count(value as u64)),
+                self.value(field).map(|value| {
+                    let note = if value == 0 { " (default)" } else { "" };
+                    format!(
+                        "{}{note}",
+                        figures::count(self.tried(field, settings) as u64)
+                    )
+                }),
             ),
         };
         let room = width.saturating_sub(28).clamp(12, 40);
@@ -355,7 +368,11 @@ impl WhatIf {
         if !Arc::ptr_eq(of, &self.row) {
             second.push_str("; it has gone on since, f plays again");
         } else if played.skipped > 0 {
-            second.push_str(&format!("; {} older rounds are not kept", played.skipped));
+            let rounds = match played.skipped {
+                1 => "1 older round is".to_owned(),
+                count => format!("{} older rounds are", figures::count(count as u64)),
+            };
+            second.push_str(&format!("; {rounds} not kept"));
         }
         [(first, theme.strong()), (second, theme.text())]
     }
