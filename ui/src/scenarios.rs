@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toolcrib::deployment::ProcessEnvironment;
+use toolcrib::deployment::{Problems, ProcessEnvironment};
 use toolcrib::scenario::{LoadedScenario, load_file, load_text};
 
 use crate::demo;
@@ -40,24 +40,21 @@ pub(crate) enum Script {
     File(PathBuf),
 }
 
-/// Reads it, with what its deployment needs while it plays if that is the demo's. All problems are
-/// told in one line, the first one first.
-pub(crate) fn read(script: &Script) -> Result<(LoadedScenario, Option<demo::Host>), String> {
+/// Reads it, with what its deployment needs while it plays if that is the demo's.
+///
+/// # Errors
+/// With all problems of the file.
+pub(crate) fn read(script: &Script) -> Result<(LoadedScenario, Option<demo::Host>), Problems> {
     let environment = demo::OnDemand::over(&ProcessEnvironment);
     let loaded = match script {
         Script::Shipped(number) => {
-            let (name, text) = SHIPPED.get(*number).ok_or("there is no such scenario")?;
+            // The table of keys has one row for each; the last stands for a number beyond.
+            let (name, text) = SHIPPED[(*number).min(SHIPPED.len() - 1)];
             load_text(&format!("{name}.yaml"), text, Path::new("."), &environment)
         }
         Script::File(path) => load_file(path, &environment),
     };
-    match loaded {
-        Ok(loaded) => Ok((loaded, environment.into_host())),
-        Err(problems) => {
-            let all: Vec<String> = problems.0.iter().map(ToString::to_string).collect();
-            Err(all.join("; "))
-        }
-    }
+    Ok((loaded?, environment.into_host()))
 }
 
 #[cfg(test)]
@@ -84,6 +81,11 @@ mod tests {
     #[test]
     fn a_file_that_is_no_scenario_tells_why() {
         let read = read(&Script::File("/no/such/file.yaml".into()));
-        assert!(read.err().unwrap().contains("/no/such/file.yaml"));
+        assert!(
+            read.err()
+                .unwrap()
+                .to_string()
+                .contains("/no/such/file.yaml")
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use toolcrib::control::{ControlError, LayerOrder, Preview, SessionOrder};
+use toolcrib::deployment::Problems;
 use toolcrib::discovery::Mode;
 use toolcrib::discovery::session::RoundRecord;
 use toolcrib::discovery::what_if::{Changes, WhatIf, WhatIfError};
@@ -138,6 +139,15 @@ pub(crate) enum SessionDone {
     Said(String),
 }
 
+/// Why an order that concerns sessions was not done.
+#[derive(Debug)]
+pub(crate) enum NotDone {
+    /// The file of the scenario has these problems.
+    Unreadable(Problems),
+    /// Told in a sentence.
+    Said(String),
+}
+
 /// What a command came to.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -154,7 +164,7 @@ pub(crate) enum Answer {
     /// Of [`Command::Decide`] and [`Command::Reply`]: whether the question was still open.
     Decided(Result<bool, ControlError>),
     /// Of [`Command::Session`], or why it was not done.
-    Session(Result<SessionDone, String>),
+    Session(Result<SessionDone, NotDone>),
     /// Of [`Command::Layer`].
     Layer(Result<(), ControlError>),
     /// Of [`Command::WhatIf`].

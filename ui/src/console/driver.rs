@@ -18,7 +18,7 @@ use toolcrib::registry::CloseFailure;
 use toolcrib::runtime::Runtime;
 use toolcrib::tool::Part;
 
-use super::command::{Answer, Command, OrderId, SessionCommand, SessionDone};
+use super::command::{Answer, Command, NotDone, OrderId, SessionCommand, SessionDone};
 use super::event::Event;
 use super::keyboard::{self, Typed};
 use super::log::{LogRecord, LogTap};
@@ -301,7 +301,7 @@ async fn session(
     control: Control,
     hosts: Arc<Mutex<Vec<demo::Running>>>,
     order: SessionCommand,
-) -> Result<SessionDone, String> {
+) -> Result<SessionDone, NotDone> {
     let answer = match order {
         SessionCommand::Open => {
             let opened = control.open_session(None, Vec::new()).await;
@@ -309,7 +309,8 @@ async fn session(
         }
         SessionCommand::Play(script) => {
             let read = tokio::task::spawn_blocking(move || scenarios::read(&script)).await;
-            let (scenario, host) = read.map_err(|error| error.to_string())??;
+            let read = read.map_err(|error| NotDone::Said(error.to_string()))?;
+            let (scenario, host) = read.map_err(NotDone::Unreadable)?;
             if let Some(host) = host {
                 let running = host.start().await;
                 hosts.lock().push(running);
@@ -337,7 +338,7 @@ async fn session(
             })
         }
     };
-    answer.map_err(|error| error.to_string())
+    answer.map_err(|error| NotDone::Said(error.to_string()))
 }
 
 /// Writes the parts of a result to new files in the working directory.

@@ -18,7 +18,7 @@ pub(super) use help::Help;
 pub(super) use link::Link;
 pub(super) use palette::Palette;
 pub(super) use prompt::Prompt;
-pub(super) use report::{Report, lines as report_lines};
+pub(super) use report::Report;
 
 use super::input::Input;
 

@@ -18,6 +18,7 @@ use toolcrib::tool::{Call, CallId, Part};
 
 use super::clean::Cleaner;
 use super::command::{Command, OrderId, SessionCommand};
+use super::keymap::Action;
 use super::log::LogTap;
 use super::screens::ScreenId;
 use super::theme::Theme;
@@ -104,8 +105,8 @@ pub(crate) enum Request {
     CallIn(SessionId, Arc<str>, Arc<str>),
     /// Back to the screen that the last jump left.
     Return,
-    /// Open the palette with this typed.
-    Palette(&'static str),
+    /// Open the palette with this typed and without this action, which asked for it.
+    Palette(&'static str, Action),
     /// Ask for a line: title, hint, what is typed already, and what it is for.
     Prompt(String, &'static str, String, Prompted),
     /// Let one of these deeds be chosen: title, and key, words and deed of each.

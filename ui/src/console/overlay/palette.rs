@@ -9,7 +9,7 @@ use ratatui::widgets::Clear;
 
 use crate::console::frame::centered;
 use crate::console::input::Input;
-use crate::console::keymap::{Binding, KEYMAP};
+use crate::console::keymap::{Action, Binding, KEYMAP};
 use crate::console::pane;
 use crate::console::shared::Shared;
 use crate::text;
@@ -19,6 +19,8 @@ use crate::text;
 pub(in crate::console) struct Palette {
     pub(in crate::console) input: Input,
     pub(in crate::console) selected: usize,
+    /// An action that is not offered: the one that opened it.
+    pub(in crate::console) without: Option<Action>,
 }
 
 impl Palette {
@@ -36,6 +38,7 @@ impl Palette {
         let mut buffer = Vec::new();
         let mut rows: Vec<_> = KEYMAP
             .iter()
+            .filter(|row| self.without != Some(row.action))
             .filter_map(|row| {
                 let name = Utf32Str::new(row.name, &mut buffer);
                 let score = pattern.score(name, &mut matcher)?;

@@ -76,7 +76,7 @@ impl Sessions {
         }
         let Some(row) = self.row(shared).cloned() else {
             if action == Action::Play {
-                shared.request(Request::Palette("play "));
+                shared.request(Request::Palette("play ", action));
             }
             return;
         };
@@ -94,7 +94,7 @@ impl Sessions {
                 {
                     tell(shared, SessionOrder::Pace(Pace::Play));
                 }
-                _ => shared.request(Request::Palette("play ")),
+                _ => shared.request(Request::Palette("play ", action)),
             },
             Action::Faster | Action::Slower => {
                 if let Some(play) = &row.play {

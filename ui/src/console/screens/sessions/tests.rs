@@ -7,11 +7,13 @@ use serde_json::json;
 use toolcrib::observe::Snapshot;
 use toolcrib::session::{CheckRow, PlayRow, PlayState, PlayedRound, SessionDriver, SessionKind};
 
-use crate::console::command::Command;
+use crate::console::command::{Answer, Command, NotDone};
+use crate::console::event::Event;
 use crate::console::fixture::{self, Bench, console, picture, press, round, take};
 use crate::console::screens::ScreenId;
 use crate::console::shared::Options;
 use crate::console::state::State;
+use crate::console::update::update;
 
 const WIDE: (u16, u16) = (140, 42);
 const MIDDLE: (u16, u16) = (100, 30);
@@ -297,7 +299,12 @@ fn a_scenario_is_paused_stepped_slowed_down_and_another_is_chosen_by_name() {
     assert_eq!(chosen, ["Play(Shipped(1))"]);
     let mut state = sessions(&fixture::normal(), SMALL);
     press(&mut state, "p");
-    assert!(picture(&state).contains("play first-discovery"));
+    let shown = picture(&state);
+    assert!(shown.contains("play first-discovery"), "{shown}");
+    assert!(!shown.contains("play or pause"), "{shown}");
+    let chosen = orders(press(&mut state, "enter"));
+    assert_eq!(chosen, ["Play(Shipped(0))"], "the first lesson is selected");
+    press(&mut state, "p");
     let chosen = orders(press(&mut state, "a space file enter x . yaml enter"));
     assert_eq!(chosen, ["Play(File(\"x.yaml\"))"]);
 }
@@ -315,6 +322,55 @@ fn read_only_refuses_every_order() {
     for keys in ["a", ".", "p", "u", "X y", ": play space idling enter"] {
         assert_eq!(orders(press(&mut state, keys)), [""; 0], "{keys}");
     }
+}
+
+#[test]
+fn who_may_only_read_is_told_of_no_key_that_would_be_refused() {
+    let options = Options {
+        read_only: true,
+        ..fixture::options(ScreenId::Sessions)
+    };
+    let state = State::new(options, &fixture::normal(), WIDE);
+    let shown = picture(&state);
+    assert!(shown.contains("No session yet"), "{shown}");
+    assert!(!shown.contains("opens one in which you"), "{shown}");
+    assert!(!shown.contains("plays a scenario"), "{shown}");
+}
+
+#[test]
+fn every_problem_of_a_scenario_that_cannot_be_played_is_shown_with_its_place() {
+    let mut state = sessions(&fixture::normal(), SMALL);
+    let id = press(&mut state, "p enter")
+        .into_iter()
+        .find_map(|command| match command {
+            Command::Session { id, .. } => Some(id),
+            _ => None,
+        })
+        .unwrap();
+    let text = "resources: {}\nrounds:\n  - bogus: 1\n  - idle: 0\n  - calls: 7\n";
+    let environment = toolcrib::deployment::Supplied::only([("", ""); 0]);
+    let path = std::path::Path::new(".");
+    let problems = toolcrib::scenario::load_text("bad.yaml", text, path, &environment).unwrap_err();
+    assert!(problems.0.len() >= 3, "{problems}");
+    update(
+        &mut state,
+        Event::Answered(
+            id,
+            Answer::Session(Err(NotDone::Unreadable(problems.clone()))),
+        ),
+    );
+    let shown = picture(&state);
+    for problem in &problems {
+        let place = format!("bad.yaml:{}:{}:", problem.line, problem.column);
+        assert!(shown.contains(&place), "{place} in\n{shown}");
+    }
+    insta::assert_snapshot!("bad_scenario_small", shown);
+    let copied = press(&mut state, "y")
+        .into_iter()
+        .any(|command| matches!(command, Command::Copy(text) if text.contains("bad.yaml:4:")));
+    assert!(copied);
+    press(&mut state, "esc");
+    assert!(!picture(&state).contains("bad.yaml:4:"));
 }
 
 #[test]
