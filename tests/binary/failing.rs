@@ -157,3 +157,24 @@ async fn a_proxy_that_stands_between_is_named_without_its_credentials() {
         assert!(!error.contains("hunter22"), "{name}: {error}");
     }
 }
+
+#[tokio::test]
+async fn a_tool_that_panics_is_a_result_and_a_line_in_the_log_without_a_backtrace() {
+    let place = Place::with(
+        "resources:\n\
+         \x20 sim: {kind: tool.Source, impl: sim, settings: {tools: [{name: boom, behavior: {panic: \
+         {message: kaboom}}}]}}\n\
+         \x20 tools: {kind: tool.Assembly, impl: memory, deps: {tool: sim}}\n",
+    )
+    .set("RUST_BACKTRACE", "1");
+    for args in [&["call", "boom"][..], &["call", "boom", "-q"]] {
+        let ended = place.run(args).await;
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let log = &ended.stderr;
+        assert!(log.contains("panic at "), "{log}");
+        assert!(log.contains("kaboom"), "{log}");
+        for raw in ["panicked at", "backtrace", "thread '"] {
+            assert!(!log.contains(raw), "{raw} in {log}");
+        }
+    }
+}

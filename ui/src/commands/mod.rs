@@ -10,6 +10,7 @@ mod headless;
 pub(crate) mod media;
 pub(crate) mod metrics;
 mod output;
+mod panics;
 mod play;
 mod recall;
 mod reference;
@@ -147,6 +148,7 @@ fn with_opened(
     for warning in &opened.warnings {
         tracing::warn!("{warning}");
     }
+    panics::to_the_log();
     let runtime = threads()?;
     let result = runtime.block_on(work(&opened));
     runtime.shutdown_timeout(LAST_WORDS);
