@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::View;
 use crate::discovery::Exposures;
+use crate::discovery::search::Index;
 use crate::discovery::tool_search::SearchPlan;
 use crate::tool::CallId;
 
@@ -21,6 +23,9 @@ struct Place {
     /// The name lives as long as the place, so that its address stays its own.
     name: Arc<str>,
     exposures: Arc<Exposures>,
+    /// What the searches of a batch rank by, while one runs: what a call of it loads must not
+    /// change what another finds.
+    index: Option<Arc<Index>>,
     /// Bounded by the searches of one batch.
     plans: HashMap<CallId, SearchPlan>,
 }
@@ -42,6 +47,7 @@ impl Desk {
         let place = Place {
             name: Arc::clone(name),
             exposures: Arc::default(),
+            index: None,
             plans: HashMap::new(),
         };
         self.0.lock().insert(key, place);
@@ -60,11 +66,14 @@ impl Desk {
             .collect()
     }
 
-    /// What the session of a call sees in its round; `None` without a session.
-    pub(super) fn exposures(&self, session: Option<&Arc<str>>) -> Option<Arc<Exposures>> {
+    /// What the session of a call sees in its batch; `None` without a session.
+    pub(super) fn view(&self, session: Option<&Arc<str>>) -> Option<View> {
         let places = self.0.lock();
         let place = places.get(&key(session?))?;
-        Some(Arc::clone(&place.exposures))
+        Some(View {
+            exposures: Arc::clone(&place.exposures),
+            index: place.index.clone()?,
+        })
     }
 
     /// Leaves what a search found; a session that is gone does not want it any more.
@@ -78,10 +87,18 @@ impl Desk {
 
 impl Seat {
     /// Begins a batch: whatever an abandoned batch has left is forgotten.
-    pub(super) fn begin(&self, exposures: &Arc<Exposures>) {
+    pub(super) fn begin(&self, view: View) {
         if let Some(place) = self.desk.0.lock().get_mut(&self.key) {
-            place.exposures = Arc::clone(exposures);
+            place.exposures = view.exposures;
+            place.index = Some(view.index);
             place.plans.clear();
+        }
+    }
+
+    /// Its calls have ended. The index is let go of, so that it can be updated in place.
+    pub(super) fn end(&self) {
+        if let Some(place) = self.desk.0.lock().get_mut(&self.key) {
+            place.index = None;
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::View;
 use super::desk::Seat;
 use super::directory::Listing;
 use super::{CallReport, Discovery, RoundReport, SessionState};
@@ -142,7 +143,10 @@ impl SessionDriver {
     /// order of its calls, once all of them have ended (rule 5.2).
     pub async fn run(&mut self, calls: Vec<Call>, gate: Gate) -> RoundReport {
         let _busy = self.listing.as_ref().map(Listing::busy);
-        self.seat.begin(self.session.exposures());
+        self.seat.begin(View {
+            exposures: Arc::clone(self.session.exposures()),
+            index: self.discovery.view().index,
+        });
         let mut running = Vec::new();
         let mut asked = Vec::with_capacity(calls.len());
         let mut ids = HashSet::new();
@@ -164,6 +168,7 @@ impl SessionDriver {
             .batch_holding(running, is_search)
             .await
             .into_iter();
+        self.seat.end();
         let mut ended = Vec::with_capacity(asked.len());
         let mut batch = Vec::with_capacity(asked.len());
         for (id, tool, runs) in asked {

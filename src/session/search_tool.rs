@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use futures::future::{BoxFuture, join_all};
 
-use super::Discovery;
+use super::{Discovery, View};
 use crate::discovery::tool_search::{Load, PlannedHit, SearchArguments, SearchPlan, definition};
 use crate::registry::Registry;
 use crate::tool::{Definition, ErrorKind, Hints, InvalidDefinition, Invocation, Tool, ToolResult};
@@ -28,12 +28,11 @@ impl ToolSearch {
     async fn search(&self, invocation: Invocation) -> Result<ToolResult, ToolResult> {
         let discovery = self.discovery.upgrade().ok_or_else(no_session)?;
         let session = invocation.session.as_ref();
-        let exposures = discovery.desk().exposures(session).ok_or_else(no_session)?;
+        let View { exposures, index } = discovery.desk().view(session).ok_or_else(no_session)?;
         let settings = exposures.settings().ok_or_else(no_session)?;
         let arguments = SearchArguments::parse(&invocation.arguments, settings.discovery.max_tools)
             .map_err(|fault| ToolResult::error(ErrorKind::Validation, fault))?;
-        // The index is let go of before anything is awaited, so that it can be updated in place.
-        let mut plan = SearchPlan::new(&arguments, &*discovery.view().index, &exposures);
+        let mut plan = SearchPlan::new(&arguments, &*index, &exposures);
         if let Some(registry) = discovery.registry() {
             join_all(plan.hits.iter_mut().map(|hit| load(&registry, hit))).await;
         }
