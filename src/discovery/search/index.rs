@@ -141,10 +141,14 @@ impl Index {
         *begun += 1;
         document.texts(&mut |field, text| {
             tokens(text, &mut |word| {
-                let Some(spelled) = recent.intern(words, word) else {
-                    return;
+                let telling = recent.intern(words, word);
+                let spelled = match (telling, field) {
+                    (Some(spelled), _) => spelled,
+                    // A name may be made of such words alone; its length is that of the others.
+                    (None, Field::Name) => words.intern_stop(word),
+                    (None, _) => return,
                 };
-                lengths[field as usize] += 1;
+                lengths[field as usize] += u32::from(telling.is_some());
                 let at = spelled.word as usize;
                 if at >= met.len() {
                     met.resize(at + 1, 0);
@@ -259,9 +263,15 @@ impl Index {
     /// The distinct words of a query that some tool has, with what each stands for.
     pub(super) fn wanted(&self, query: &str) -> Vec<Wanted> {
         let mut wanted: Vec<Wanted> = Vec::new();
+        // A query of nothing but stop words is about a name that is made of them.
+        let (mut words, mut telling) = (0_usize, 0_usize);
+        tokens(query, &mut |word| {
+            words += 1;
+            telling += usize::from(!self.words.is_stop(word));
+        });
         tokens(query, &mut |word| {
             if wanted.len() == MOST_WORDS
-                || self.words.is_stop(word)
+                || (telling > 0 && self.words.is_stop(word))
                 || wanted.iter().any(|known| known.word == word)
             {
                 return;
@@ -270,7 +280,10 @@ impl Index {
             if exact.is_some() && wanted.iter().any(|known| known.exact == exact) {
                 return;
             }
-            let weak = self.stand_ins(word, exact);
+            let weak = match telling {
+                0 => Vec::new(),
+                _ => self.stand_ins(word, exact, words == 1),
+            };
             let worth = match exact {
                 Some(term) => self.rarity(term),
                 None => weak.iter().map(|weak| weak.rarity).fold(0.0, f32::max),
@@ -288,7 +301,7 @@ impl Index {
     }
 
     /// The words that begin with this one, and other words for it.
-    fn stand_ins(&self, word: &str, exact: Option<TermId>) -> Vec<Weak> {
+    fn stand_ins(&self, word: &str, exact: Option<TermId>, is_alone: bool) -> Vec<Weak> {
         let mut weak: Vec<Weak> = Vec::new();
         let mut add = |term, kind, weight: f32| {
             if Some(term) == exact || weak.iter().any(|known| known.term == term) {
@@ -306,8 +319,8 @@ impl Index {
                 add(term, MatchKind::Synonym, self.tuning.synonym);
             }
         }
-        if word.chars().nth(1).is_some() {
-            // One letter is the start of everything.
+        if is_alone || word.chars().nth(1).is_some() {
+            // One letter among others is the start of everything.
             for term in self.words.starting_with(word).take(MOST_STARTED) {
                 add(term, MatchKind::Prefix, self.tuning.prefix);
             }

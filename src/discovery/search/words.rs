@@ -40,6 +40,7 @@ pub(super) struct Term {
 struct Written {
     text: Arc<str>,
     term: TermId,
+    is_stop: bool,
     /// In how many documents it stands. Kept beside the postings of its stem, since those outlive
     /// it as long as another word of the same stem is left.
     documents: u32,
@@ -48,7 +49,8 @@ struct Written {
 /// What the dictionary knows of a word as written.
 #[derive(Clone, Copy)]
 enum Word {
-    Stop,
+    /// Says nothing, but in a name that may be made of such words alone.
+    Stop(Option<Spelled>),
     Known(Spelled),
 }
 
@@ -60,9 +62,9 @@ pub(super) struct Spelled {
 }
 
 impl Word {
-    fn spelled(self) -> Option<Spelled> {
+    fn telling(self) -> Option<Spelled> {
         match self {
-            Self::Stop => None,
+            Self::Stop(_) => None,
             Self::Known(spelled) => Some(spelled),
         }
     }
@@ -143,7 +145,7 @@ pub fn stem(word: &str) -> String {
 
 impl Default for Words {
     fn default() -> Self {
-        let stop = STOP.iter().map(|word| (Arc::from(*word), Word::Stop));
+        let stop = STOP.iter().map(|word| (Arc::from(*word), Word::Stop(None)));
         Self {
             terms: Vec::new(),
             free_terms: Vec::new(),
@@ -159,9 +161,21 @@ impl Default for Words {
 impl Words {
     /// A word as written with its stem, made if it is new; `None` for a stop word.
     pub(super) fn intern(&mut self, word: &str) -> Option<Spelled> {
-        if let Some(known) = self.by_word.get(word) {
-            return known.spelled();
+        match self.by_word.get(word) {
+            Some(known) => known.telling(),
+            None => Some(self.add_word(word, false)),
         }
+    }
+
+    /// The same for a stop word.
+    pub(super) fn intern_stop(&mut self, word: &str) -> Spelled {
+        match self.by_word.get(word) {
+            Some(Word::Known(known) | Word::Stop(Some(known))) => *known,
+            Some(Word::Stop(None)) | None => self.add_word(word, true),
+        }
+    }
+
+    fn add_word(&mut self, word: &str, is_stop: bool) -> Spelled {
         let stem = stem(word);
         let term = match self.by_stem.get(stem.as_str()) {
             Some(id) => *id,
@@ -171,24 +185,30 @@ impl Words {
         let written = Written {
             text: Arc::clone(&text),
             term,
+            is_stop,
             documents: 0,
         };
         let word = seat(&mut self.written, &mut self.free_words, written);
         let spelled = Spelled { word, term };
-        self.in_order.insert(Arc::clone(&text), term);
-        self.by_word.insert(text, Word::Known(spelled));
-        Some(spelled)
+        if is_stop {
+            self.by_word.insert(text, Word::Stop(Some(spelled)));
+        } else {
+            self.in_order.insert(Arc::clone(&text), term);
+            self.by_word.insert(text, Word::Known(spelled));
+        }
+        spelled
     }
 
     /// Whether a word says nothing.
     pub(super) fn is_stop(&self, word: &str) -> bool {
-        matches!(self.by_word.get(word), Some(Word::Stop))
+        matches!(self.by_word.get(word), Some(Word::Stop(_)))
     }
 
-    /// The stem of a word, if it occurs anywhere.
+    /// The stem of a word, if it occurs anywhere; of a stop word, if it does in a name.
     pub(super) fn find(&self, word: &str) -> Option<TermId> {
         match self.by_word.get(word) {
-            Some(known) => known.spelled().map(|known| known.term),
+            Some(Word::Known(known) | Word::Stop(Some(known))) => Some(known.term),
+            Some(Word::Stop(None)) => None,
             None => self.by_stem.get(stem(word).as_str()).copied(),
         }
     }
@@ -248,8 +268,12 @@ impl Words {
             return false;
         }
         let text = std::mem::take(&mut written.text);
-        self.by_word.remove(&text);
-        self.in_order.remove(&text);
+        if written.is_stop {
+            self.by_word.insert(text, Word::Stop(None));
+        } else {
+            self.by_word.remove(&text);
+            self.in_order.remove(&text);
+        }
         self.free_words.push(id);
         true
     }
@@ -263,7 +287,9 @@ impl Words {
     /// How many stems and how many words as written there are.
     #[cfg(test)]
     pub(super) fn len(&self) -> (usize, usize) {
-        (self.by_stem.len(), self.in_order.len())
+        let stop = self.by_word.values();
+        let stop = stop.filter(|word| matches!(word, Word::Stop(Some(_))));
+        (self.by_stem.len(), self.in_order.len() + stop.count())
     }
 
     fn add_term(&mut self, stem: Arc<str>) -> TermId {
