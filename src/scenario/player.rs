@@ -129,7 +129,10 @@ impl Player {
                 .map(|entry| entry.owner.clone())
                 .filter(|owner| owner.source == place.owner.source)
                 .unwrap_or_else(|| place.owner.clone());
-            registry.add(&owner, tool).await;
+            let change = registry.add(&owner, tool).await;
+            for refused in &change.refused {
+                tracing::warn!("the scenario adds a tool in vain: {refused}");
+            }
         }
         self.driver.see();
         Ok(())
