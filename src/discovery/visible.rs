@@ -86,6 +86,9 @@ pub struct Withheld {
     pub reason: WithheldReason,
     /// How many bytes were missing; 0 when only definitions were.
     pub missing_bytes: usize,
+    /// The smallest bounds with which it is sent for certain: they have room for everything that
+    /// goes before it, too, which with a little more room takes that first.
+    pub needed: BudgetSettings,
 }
 
 impl Withheld {
@@ -217,8 +220,10 @@ fn all_of(walk: &[Candidate<'_>]) -> VisibleSet {
 /// The one walk: keeps what fits, withholds the rest and goes on.
 fn keep(walk: Vec<Candidate<'_>>, budget: BudgetSettings) -> VisibleSet {
     let (mut kept, mut withheld, mut bytes) = (Vec::new(), Vec::new(), 0_usize);
-    for candidate in walk {
+    let mut needed_bytes = 0_usize;
+    for (place, candidate) in walk.into_iter().enumerate() {
         let size = candidate.definition.bytes();
+        needed_bytes = needed_bytes.saturating_add(size);
         let missing_bytes = bytes.saturating_add(size).saturating_sub(budget.max_bytes);
         let reason = if kept.len() >= budget.max_definitions {
             Some(WithheldReason::Definitions)
@@ -234,6 +239,10 @@ fn keep(walk: Vec<Candidate<'_>>, budget: BudgetSettings) -> VisibleSet {
                 why: candidate.why,
                 reason,
                 missing_bytes,
+                needed: BudgetSettings {
+                    max_definitions: place + 1,
+                    max_bytes: needed_bytes,
+                },
             }),
             _ => {
                 bytes = bytes.saturating_add(size);

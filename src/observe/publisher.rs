@@ -70,6 +70,7 @@ pub struct Publisher {
     snapshot: watch::Sender<Arc<Snapshot>>,
     /// What the tool rows of the last snapshot were made from.
     shown: Shown,
+    unmatched: Arc<[String]>,
     hub_version: u64,
     lints: Lints,
 }
@@ -80,6 +81,7 @@ impl Publisher {
         let view = feed.hub.view();
         let shown = Shown::now(&feed);
         let rows = Rows::new(&shown, &feed);
+        let unmatched = Arc::clone(&rows.unmatched);
         let hub_version = view.version;
         let mut lints = Lints::default();
         let first = assemble(&feed, &shown.catalog, view, rows, 0, &mut lints);
@@ -87,6 +89,7 @@ impl Publisher {
             feed,
             snapshot: watch::Sender::new(Arc::new(first)),
             shown,
+            unmatched,
             hub_version,
             lints,
         }
@@ -124,10 +127,12 @@ impl Publisher {
             Rows {
                 tools: Arc::clone(&last.tools),
                 sources: Arc::clone(&last.sources),
+                unmatched: Arc::clone(&self.unmatched),
             }
         } else {
             Rows::new(&shown, &self.feed)
         };
+        self.unmatched = Arc::clone(&rows.unmatched);
         let open = self.feed.discovery.open_sessions();
         self.feed.hub.keep_sessions(|name| open.contains(name));
         let mut view = self.feed.hub.view();
@@ -171,6 +176,15 @@ fn assemble(
         ..view.stats
     };
     let discovery = feed.discovery.view();
+    let mut warnings = Arc::clone(&feed.warnings.borrow());
+    // Before that a server that is late might still bring what is named (rule 4.2).
+    if !rows.unmatched.is_empty() && servers.iter().all(|server| server.settled) {
+        warnings = warnings
+            .iter()
+            .chain(rows.unmatched.iter())
+            .cloned()
+            .collect();
+    }
     Snapshot {
         version,
         taken: Stamp::now(),
@@ -178,7 +192,7 @@ fn assemble(
         deployment: DeploymentRow {
             name: Arc::clone(&feed.deployment),
             state: deployment_state(&servers, feed.stopping.load(Ordering::Relaxed)),
-            warnings: Arc::clone(&feed.warnings.borrow()),
+            warnings,
             reload: feed.reload.borrow().clone(),
         },
         assembly: feed.assembly.read().clone(),
@@ -302,6 +316,8 @@ impl Shown {
 struct Rows {
     tools: Arc<[ToolRow]>,
     sources: Arc<[SourceRow]>,
+    /// Warnings once every server is settled.
+    unmatched: Arc<[String]>,
 }
 
 impl Rows {
@@ -329,6 +345,7 @@ impl Rows {
                 })
                 .collect(),
             sources: sources.collect(),
+            unmatched: feed.discovery.unmatched().into(),
         }
     }
 }

@@ -51,8 +51,17 @@ pub(super) async fn start(
     sources::put(&sources, &running);
     let options = world.options.clone();
     let (warnings, _) = watch::channel(Arc::from(options.warnings.clone()));
+    let directory = Directory::default();
+    let ordered = Arc::new(Sessions::new(
+        executor.clone(),
+        Arc::clone(&discovery),
+        directory.clone(),
+        options.secrets.clone(),
+        options.own_command.clone(),
+    ));
     let reloader = Arc::new(Reloader {
         world,
+        sessions: Arc::clone(&ordered),
         executor: executor.clone(),
         discovery: Arc::clone(&discovery),
         hub: Arc::clone(&hub),
@@ -67,7 +76,6 @@ pub(super) async fn start(
         tasks: Mutex::default(),
     });
     let stopping = Arc::new(AtomicBool::new(false));
-    let directory = Directory::default();
     let publisher = Publisher::new(Feed {
         deployment: Arc::clone(&deployment.origin.name),
         warnings: reloader.warnings.subscribe(),
@@ -85,13 +93,6 @@ pub(super) async fn start(
     });
     let snapshot = publisher.handle();
     let (control, taken) = Control::channel();
-    let ordered = Arc::new(Sessions::new(
-        executor.clone(),
-        Arc::clone(&discovery),
-        directory.clone(),
-        options.secrets.clone(),
-        options.own_command.clone(),
-    ));
     let desk = Desk {
         executor: executor.clone(),
         sources: sources.clone(),

@@ -51,7 +51,14 @@ impl Runtime {
             !server.required || server.state.is_up() || server.state == ServerState::Rejected
         })
         .await;
-        self.readiness()
+        let readiness = self.readiness();
+        // Before that a source that is late might still bring what is named (rule 4.2).
+        if readiness.pending.is_empty() {
+            for warning in self.discovery.unmatched() {
+                tracing::warn!("{warning}");
+            }
+        }
+        readiness
     }
 
     /// Waits until every server is as `wanted`, or the deadline passes.

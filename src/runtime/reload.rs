@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::build::{self, follow_servers, task};
+use super::sessions::Sessions;
 use super::sources::{self, Running, World};
 use super::{Reload, StartError};
 use crate::clock::Stamp;
@@ -31,6 +32,7 @@ pub(super) struct Reloader {
     pub(super) discovery: Arc<Discovery>,
     pub(super) hub: Arc<Hub>,
     pub(super) sources: SourceSet,
+    pub(super) sessions: Arc<Sessions>,
     pub(super) state: tokio::sync::Mutex<State>,
     pub(super) assembly: Arc<RwLock<AssemblyRow>>,
     pub(super) warnings: watch::Sender<Arc<[String]>>,
@@ -229,6 +231,8 @@ impl Reloader {
     ) {
         if before.dynamic != now.dynamic {
             self.discovery.configure(now.dynamic.clone());
+            // Pools are fitted to lower bounds at once (rule 6.6).
+            self.sessions.see();
             done.push(format!(
                 "assembly `{}` exposes its tools by other rules",
                 now.name

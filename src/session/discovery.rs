@@ -159,14 +159,17 @@ impl Discovery {
         view.index.rank_explained(query, limit, &|_| true)
     }
 
-    /// The names and globs of `exposures` that match no tool now, in the order of the file; a
-    /// warning once all sources are settled (rule 4.2).
+    /// One sentence for each name and glob of `exposures` that matches no tool now, in the order of
+    /// the file; a warning once all sources are settled (rule 4.2).
     pub fn unmatched(&self) -> Vec<String> {
         let (Some(settings), Some(registry)) = (self.settings(), self.registry.upgrade()) else {
             return Vec::new();
         };
-        let unmatched = settings.unmatched(&registry.catalog());
-        unmatched.into_iter().map(str::to_owned).collect()
+        let catalog = registry.catalog();
+        let unmatched = settings.unmatched(&catalog).into_iter();
+        unmatched
+            .map(|name| format!("`{name}` in `dynamic.exposures` matches no tool"))
+            .collect()
     }
 
     pub(super) fn registry(&self) -> Option<Arc<Registry>> {

@@ -10,7 +10,8 @@ use super::*;
 use crate::discovery::session::{CallEnd, ExposeError};
 use crate::discovery::{DynamicSettings, Mode, PoolSettings, TOOL_SEARCH};
 use crate::executor::{CallObserver, Executor, Outcome, Started};
-use crate::middleware::Chain;
+use crate::middleware::settings::ConcurrencySettings;
+use crate::middleware::{Chain, Concurrency};
 use crate::registry::{GlobMap, Owner, Registry};
 use crate::secrets::Secrets;
 use crate::source::sim::{self, Behavior, LazySettings, SimSettings, SimSource, SimTool};
@@ -65,6 +66,10 @@ struct Bench {
 
 impl Bench {
     async fn new(tools: Vec<SimTool>, settings: Option<DynamicSettings>) -> Self {
+        Self::behind(Chain::default(), tools, settings).await
+    }
+
+    async fn behind(chain: Chain, tools: Vec<SimTool>, settings: Option<DynamicSettings>) -> Self {
         let registry = Arc::new(Registry::new());
         let sim = SimSettings {
             seed: Some(1),
@@ -79,7 +84,7 @@ impl Bench {
             registry.add(&Owner::source("assembly", 9), tool).await;
         }
         Self {
-            executor: Executor::new(Arc::clone(&registry), Chain::default(), Arc::new(Deaf)),
+            executor: Executor::new(Arc::clone(&registry), chain, Arc::new(Deaf)),
             registry,
             discovery,
         }
@@ -171,6 +176,32 @@ async fn a_lazy_hit_is_loaded_and_sent_with_its_loaded_definition() {
     assert_eq!((sent.name(), sent.bytes()), ("a_tool", 600));
     assert_ne!(placeholder, 600);
     assert_eq!(driver.session().current().evicted().count(), 0);
+}
+
+/// The second search begins when the first has loaded what it found.
+#[tokio::test(start_paused = true)]
+async fn what_a_search_loads_does_not_change_what_another_of_its_batch_finds() {
+    let changes = SimTool {
+        lazy: Some(LazySettings {
+            placeholder: "apple".into(),
+            latency: Duration::ZERO,
+            fail: false,
+        }),
+        ..tool("changes", "berry")
+    };
+    let one_at_a_time = ConcurrencySettings {
+        limit: Some(1),
+        per_source: Vec::new(),
+    };
+    let chain = Chain::new(vec![Arc::new(Concurrency::new(one_at_a_time))]);
+    let tools = vec![changes, tool("stays", "apple berry")];
+    let bench = Bench::behind(chain, tools, Some(DynamicSettings::default())).await;
+    let mut driver = bench.session();
+    let round = driver.round(vec![search("apple"), search("berry")]).await;
+    assert_eq!(names(&answer(&round.calls[0])["exposed"]).len(), 2);
+    assert_eq!(names(&answer(&round.calls[1])["exposed"]), ["stays"]);
+    let round = driver.round(vec![search("berry")]).await;
+    assert_eq!(names(&answer(&round.calls[0])["exposed"]).len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -330,7 +361,10 @@ async fn globs_that_match_nothing_are_told() {
         ..DynamicSettings::default()
     };
     let bench = Bench::new(vec![tool("a_tool", "x")], Some(settings)).await;
-    assert_eq!(bench.discovery.unmatched(), ["zip__*"]);
+    assert_eq!(
+        bench.discovery.unmatched(),
+        ["`zip__*` in `dynamic.exposures` matches no tool"]
+    );
 }
 
 /// What one round did, without what may differ from run to run (call ids).

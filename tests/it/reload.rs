@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib::control::ControlError;
+use toolcrib::control::{ControlError, SessionOrder};
 use toolcrib::deployment::{ProcessEnvironment, load_file};
 use toolcrib::observe::Snapshot;
 use toolcrib::runtime::{Options, Reload, Runtime};
@@ -76,6 +76,12 @@ impl Bench {
 
     fn put(&self, text: &str) {
         put(&self.dir.path().join("toolcrib.json"), text);
+    }
+
+    /// Has a new file read by order.
+    async fn reload(&self, text: &str) {
+        self.put(text);
+        self.runtime.control().reload().await.unwrap();
     }
 
     /// The first snapshot that is as wanted.
@@ -178,6 +184,65 @@ async fn a_changed_file_is_noticed_and_layers_and_tools_are_taken_over() {
     assert_eq!(bench.call("told").await.chars().count(), 5);
     assert!(bench.is_unknown("said").await);
     assert_eq!(bench.ready(&["a"]).await, before);
+    bench.end().await;
+}
+
+fn apples(max_tools: usize, exposures: Value) -> String {
+    let tools = ["red", "green", "blue"];
+    let tools = tools.map(|name| json!({"name": name, "description": "works on apples"}));
+    json!({"resources": {
+        "s": {"kind": "tool.Source", "impl": "sim", "settings": {"tools": tools}},
+        "tools": {"kind": "tool.Assembly", "impl": "memory", "deps": {"tool": "s"}, "settings":
+            {"dynamic": {"discovery": {"max_tools": max_tools}, "exposures": exposures}}},
+    }})
+    .to_string()
+}
+
+/// Rule 6.6: not with the next round.
+#[tokio::test]
+async fn lower_bounds_of_the_pool_fit_the_pools_of_open_sessions_at_once() {
+    let bench = Bench::start(&apples(3, json!({}))).await;
+    let control = bench.runtime.control();
+    let session = control.open_session(None, Vec::new()).await.unwrap();
+    let find = Call::new("tool_search", json!({"query": "apples"}));
+    let found = SessionOrder::Batch(vec![find]);
+    control.session(session, found).await.unwrap();
+    let pooled = |all: &Snapshot| -> Vec<String> {
+        let sessions = all.sessions.iter();
+        let pooled = sessions.flat_map(|row| &row.current.pool.entries);
+        pooled.map(|entry| entry.name.to_string()).collect()
+    };
+    bench
+        .until("three are pooled", |all| pooled(all).len() == 3)
+        .await;
+    bench.reload(&apples(2, json!({}))).await;
+    bench
+        .until("two are pooled", |all| pooled(all).len() == 2)
+        .await;
+    bench.reload(&apples(2, json!({"*": "hidden"}))).await;
+    let snapshot = bench
+        .until("none is pooled", |all| pooled(all).is_empty())
+        .await;
+    assert_eq!(snapshot.sessions[0].round(), 2);
+    bench.end().await;
+}
+
+/// Rule 4.2.
+#[tokio::test]
+async fn an_exposure_that_matches_no_tool_is_a_warning() {
+    let bench = Bench::start(&apples(3, json!({"r*": "direct", "zzz*": "direct"}))).await;
+    let warnings = |all: &Snapshot| all.deployment.warnings.to_vec();
+    let snapshot = bench
+        .until("it is told", |all| !warnings(all).is_empty())
+        .await;
+    assert_eq!(
+        warnings(&snapshot),
+        ["`zzz*` in `dynamic.exposures` matches no tool"]
+    );
+    bench.reload(&apples(3, json!({"r*": "direct"}))).await;
+    bench
+        .until("it is mended", |all| warnings(all).is_empty())
+        .await;
     bench.end().await;
 }
 

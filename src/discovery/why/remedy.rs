@@ -3,8 +3,12 @@
 use super::{Case, Fact, LeftBy, Link, RefusedBy, Verdict};
 use crate::discovery::search::tokens;
 use crate::discovery::tool_search::FailedReason;
-use crate::discovery::{EvictReason, WithheldReason};
+use crate::discovery::{EvictReason, Why};
 use crate::source::ServerState;
+
+/// What helps where a round has touched too much.
+const CROWDED: &str = "search again with fewer hits, or raise `discovery.max_tools` or \
+    `discovery.max_bytes`: what a round has touched makes no room in it";
 
 impl Case<'_> {
     /// In one sentence.
@@ -34,23 +38,9 @@ impl Case<'_> {
             }
             Fact::Refused {
                 by, bytes, bounds, ..
-            } => refused(*by, *bytes, *bounds),
+            } => self.admit(*by, *bytes, *bounds),
             Fact::Left(left) => self.come_back(left),
-            Fact::Withheld {
-                reason,
-                missing_bytes,
-                budget: (definitions, bytes),
-                ..
-            } => match reason {
-                WithheldReason::Definitions => {
-                    format!(
-                        "raise `budget.max_definitions` above {definitions}, or use it: what was used last goes first"
-                    )
-                }
-                WithheldReason::Bytes => {
-                    format!("raise `budget.max_bytes` to {}", bytes + missing_bytes)
-                }
-            },
+            Fact::Withheld { .. } => self.make_room(),
             Fact::NoRound => "begin a round of the session".into(),
             _ => "nothing: it is as it should be".into(),
         }
@@ -67,11 +57,67 @@ impl Case<'_> {
         words.join(" ")
     }
 
+    /// What keeps it out of the visible set.
+    fn make_room(&self) -> String {
+        let set = self.record.map(|record| &record.visible);
+        let withheld = set.and_then(|set| set.withheld.iter().find(|w| &*w.name == self.tool));
+        let budget = set.and_then(|set| set.budget).unwrap_or_default();
+        let Some(withheld) = withheld else {
+            return "raise the bounds of `budget`".into();
+        };
+        let needed = withheld.needed;
+        let bounds = [
+            (
+                "max_definitions",
+                budget.max_definitions,
+                needed.max_definitions,
+            ),
+            ("max_bytes", budget.max_bytes, needed.max_bytes),
+        ];
+        let short = bounds.iter().filter(|(_, most, needed)| most < needed);
+        let raise: Vec<String> = short
+            .map(|(key, _, needed)| format!("`budget.{key}` to {needed}"))
+            .collect();
+        let raise = format!("raise {}", raise.join(" and "));
+        match withheld.why {
+            Why::Pooled => format!("{raise}, or use it: what was used last goes first"),
+            Why::Always | Why::Required => raise,
+        }
+    }
+
+    /// What keeps it out of the pool.
+    fn admit(&self, by: RefusedBy, bytes: Option<usize>, bounds: Option<(usize, usize)>) -> String {
+        if by == RefusedBy::Search(FailedReason::LoadFailed) {
+            return "search again once its definition can be loaded".into();
+        }
+        let (Some(bytes), Some((_, most))) = (bytes, bounds) else {
+            return CROWDED.into();
+        };
+        if bytes <= most {
+            return CROWDED.into();
+        }
+        let raise = format!("raise `discovery.max_bytes` to {bytes} or more");
+        let visible = self.record.map(|record| &record.visible);
+        let Some((set, budget)) = visible.and_then(|set| Some((set, set.budget?))) else {
+            return raise;
+        };
+        // What goes before anything of the pool.
+        let sent = set.sent.iter().map(|sent| (sent.why, sent.bytes()));
+        let withheld = set.withheld.iter().map(|w| (w.why, w.bytes));
+        let first = sent.chain(withheld).filter(|(why, _)| *why != Why::Pooled);
+        let needed = bytes + first.map(|(_, bytes)| bytes).sum::<usize>();
+        match needed > budget.max_bytes {
+            true => format!("{raise}, and `budget.max_bytes` to {needed}"),
+            false => raise,
+        }
+    }
+
     fn come_back(&self, left: &LeftBy) -> String {
         let query = self.query();
         match left.reason {
             EvictReason::Idle => {
-                let unused = left.round.saturating_sub(left.last_used);
+                let asked = self.record.map_or(left.round, |record| record.round);
+                let unused = asked.saturating_sub(left.last_used);
                 format!(
                     "search for `{query}` again, or raise `discovery.idle_rounds` to {unused} or more"
                 )
@@ -100,19 +146,5 @@ fn server(fact: &Fact) -> String {
         (_, Some(advice)) => format!("{advice}; then reconnect `{name}`"),
         (ServerState::Connecting, None) => format!("wait until server `{name}` is ready"),
         (_, None) => format!("repair server `{name}` and reconnect it"),
-    }
-}
-
-fn refused(by: RefusedBy, bytes: Option<usize>, bounds: Option<(usize, usize)>) -> String {
-    if by == RefusedBy::Search(FailedReason::LoadFailed) {
-        return "search again once its definition can be loaded".into();
-    }
-    match (bytes, bounds) {
-        (Some(bytes), Some((_, most))) if bytes > most => {
-            format!("raise `discovery.max_bytes` to {bytes} or more")
-        }
-        _ => "search again with fewer hits, or raise `discovery.max_tools` or `discovery.max_bytes`: \
-              what a round has touched makes no room in it"
-            .into(),
     }
 }

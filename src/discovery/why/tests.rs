@@ -462,7 +462,7 @@ fn what_the_budget_withholds_tells_what_is_missing() {
         told(
             "budget",
             "withheld (pooled): 100 bytes do not fit in 250, 50 are missing",
-            "raise `budget.max_bytes` to 300"
+            "raise `budget.max_bytes` to 300, or use it: what was used last goes first"
         )
     );
     if let Some(settings) = &mut bench.settings {
