@@ -178,6 +178,12 @@ impl Board {
         self.status.proofs.reachable = Some(Stamp::now());
     }
 
+    /// Whether this definition is known to be held back.
+    pub(super) fn holds(&self, tool: &HeldTool) -> bool {
+        let mut held = self.status.held.iter();
+        held.any(|known| known.definition == tool.definition)
+    }
+
     pub(super) fn listed(&mut self, tools: usize, held: Vec<HeldTool>, warnings: Vec<String>) {
         self.status.tools = tools;
         self.status.held = held

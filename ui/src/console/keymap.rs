@@ -363,7 +363,7 @@ pub(crate) const KEYMAP: &[Binding] = &[
     change(&[Ctrl('r')], Action::Reload, "reload", None, "read the deployment again and take over what has changed; the rest goes on"),
     row(&[Char('!')], Action::Report, "deployment", None, "show the deployment's problems, warnings, and what the last reload did"),
     row(&[Char('?')], Action::Help, "help", Some("help"), "the keys that work here, searchable"),
-    row(&[Char('q')], Action::Quit, "quit", Some("quit"), "end; asks while calls that you fired still run"),
+    row(&[Char('q')], Action::Quit, "quit", Some("quit"), "end, or one level back where something is open; asks while calls that you fired still run"),
     row(&[Ctrl('c')], Action::QuitNow, "quit now", None, "end, whatever runs"),
 ];
 

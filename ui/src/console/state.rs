@@ -136,6 +136,11 @@ impl State {
         }
     }
 
+    /// Whether nothing is open that a step back would close.
+    pub(super) fn is_top(&self) -> bool {
+        !self.shared.zoomed && self.screen().depth() == 0
+    }
+
     /// Whether the row works now: it does something, and `--read-only` does not refuse it.
     pub(super) fn works(&self, row: &Binding) -> bool {
         self.can(row.action) && !(row.changes && self.shared.options.read_only)

@@ -169,7 +169,7 @@ fn back(state: &mut State) {
 
 /// Quits from the top level; below it goes back, as `esc` does.
 fn quit(state: &mut State) {
-    if state.shared.zoomed || state.screen().depth() > 0 {
+    if !state.is_top() {
         back(state);
         return;
     }

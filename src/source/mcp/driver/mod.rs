@@ -263,6 +263,15 @@ impl Driver {
             Some(pins) => pins.sift(&mut listing),
             None => Vec::new(),
         };
+        // A server that rewrites a trusted tool is a security event; once for each rewriting.
+        for tool in held.iter().filter(|tool| !self.parts.board.holds(tool)) {
+            tracing::warn!(
+                "server `{}`: the tool `{}` is held back until its definition is accepted: it is \
+                 not as its pin file says",
+                self.parts.server.name,
+                tool.definition.name()
+            );
+        }
         let tools = self
             .parts
             .server

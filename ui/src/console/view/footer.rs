@@ -125,7 +125,11 @@ fn keys(state: &State) -> Vec<(Pair, u8)> {
         .chain(last)
         .enumerate()
         .filter_map(|(at, row)| {
-            let pair = (row.keys.first()?.label(), row.footer?.to_owned());
+            let word = match row.action {
+                Action::Quit if !state.is_top() => "back",
+                _ => row.footer?,
+            };
+            let pair = (row.keys.first()?.label(), word.to_owned());
             let rank = match row.action {
                 Action::Help | Action::Quit | Action::Back => 0,
                 _ if at < 2 => 1,
