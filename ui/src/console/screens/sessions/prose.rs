@@ -59,9 +59,18 @@ impl Prose {
         self.top = 0;
     }
 
-    /// Whether there is more than the window shows.
-    pub(super) fn scrolls(&self) -> bool {
-        self.lines.len() > self.height
+    /// Whether the action moves the window: it does if there is more than it shows.
+    pub(super) fn can(&self, action: Action) -> bool {
+        let moves = matches!(
+            action,
+            Action::Down
+                | Action::Up
+                | Action::First
+                | Action::Last
+                | Action::HalfDown
+                | Action::HalfUp
+        );
+        moves && self.lines.len() > self.height
     }
 
     pub(super) fn travel(&mut self, action: Action) {

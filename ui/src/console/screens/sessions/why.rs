@@ -258,12 +258,7 @@ impl Lens for Why {
     }
 
     fn can(&self, action: Action) -> bool {
-        match action {
-            Action::Open => true,
-            Action::Down | Action::Up | Action::First | Action::Last => self.prose.scrolls(),
-            Action::HalfDown | Action::HalfUp => self.prose.scrolls(),
-            _ => false,
-        }
+        action == Action::Open || self.prose.can(action)
     }
 
     fn act(&mut self, action: Action, _: &mut Shared) {
